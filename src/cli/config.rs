@@ -1,4 +1,4 @@
-//! The settings file of the user, as far as every command needs it. Its table about delegates is read where they are used.
+//! The user's settings file, as far as every command needs it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
 
-/// Bytes of a configuration.
+/// The largest size of a settings file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// Symlinks on the way to it: beyond so many the system does not go.
+/// The most symlinks on the way to it; the system follows no more either.
 const LINKS: usize = 40;
 
 /// An unknown key may be one of these misspelled, and is refused.
@@ -31,9 +31,9 @@ struct ConfigFile {
     delegate: DelegateTable,
 }
 
-/// The globs that the user denies. A file that cannot be read denies more than is known, so it is an error.
+/// The globs that the user denies. It is an error if the file cannot be read: it may deny more than is known.
 pub(super) fn denied() -> Result<Vec<String>> {
-    // In a folder that this user may not enter it is somebody else's: $HOME outlives a change of the user.
+    // A folder that this user may not enter is somebody else's: $HOME survives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
         return Ok(Vec::new());
@@ -49,8 +49,8 @@ pub(super) fn denied() -> Result<Vec<String>> {
     Ok(file.deny)
 }
 
-/// Its own name, and each that the symlinks on the way lead to, also to what is not there yet: what a caller makes there
-/// would be the settings of the next command.
+/// The path of the file, and each path that symlinks on the way lead to, even where nothing exists yet: a file that a
+/// caller creates there would be the settings of the next command.
 pub(super) fn names() -> Result<Vec<PathBuf>> {
     let path = user_file()?;
     let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ pub(super) fn names() -> Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// `config.toml` in the user's folder for configurations.
+/// `config.toml` in the user's settings folder.
 fn user_file() -> Result<PathBuf> {
     Ok(home::settings_folder()?.join("txedit/config.toml"))
 }

@@ -1,4 +1,4 @@
-//! A failure, as people read it: the place, what stands there instead, what to do, what is true of the files.
+//! A failure as people read it: the place, what stands there instead, what to do, and the state of the files.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::path::{one_line, shown};
 use crate::request::{Change, Request};
 use crate::wire::{self, Shape, hints};
 
-/// Findings that people are shown: a program that writes a word wrong does so in every file.
+/// The number of findings that are shown: a program that misspells a word does so in every file.
 const SHOWN: usize = 20;
 
 /// A failed command: the error, and the request that it is about, where there was one.
@@ -87,7 +87,7 @@ impl Failure {
             }
             Detail::NoMatch(diagnosis) => push_diagnosis(&mut text, diagnosis),
             Detail::Matches(places) => push_places(&mut text, places),
-            // Its output has been shown as it came, unless nobody wanted to see it.
+            // Its output was shown as it came, except in a quiet run.
             Detail::Check(run) => {
                 if options.is_some_and(|options| options.quiet) {
                     let _ = write!(text, "\n{}", run.ended.tail.trim_end());
@@ -125,7 +125,7 @@ impl Failure {
         text
     }
 
-    /// `edit 2 of 3 in src/a.rs: `, or less.
+    /// The place in the request, such as `edit 2 of 3 in src/a.rs: `, as far as it is known.
     fn place(&self, options: Option<&CommonOptions>) -> String {
         let entry = self.error.file().and_then(|index| self.request.as_ref()?.files.get(index));
         let file = entry.map(|entry| {
@@ -170,7 +170,7 @@ fn outcome(error: &Error) -> String {
 }
 
 fn push_finding(text: &mut String, finding: &Finding, shape: Shape) {
-    // Whoever names one file on the command line has written no list of files.
+    // A user who names one file on the command line has written no list of files.
     let place = match finding.path.as_slice() {
         [files, _, rest @ ..] if shape == Shape::Single && files == "files" => rest,
         place => place,
@@ -300,7 +300,7 @@ mod tests {
     fn a_half_done_transaction_names_the_command_that_ends_it() {
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired).of_transaction("T1");
         assert!(plain(&Failure::from(error).for_people(None)).contains("`txedit recover T1`"));
-        // A command that is shown can be typed as it stands.
+        // A command that is shown can be typed as it is.
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
         let text = plain(&Failure::from(error).for_people(None));
         assert!(text.contains("`txedit recover`") && !text.contains("ID"), "{text}");

@@ -1,4 +1,4 @@
-//! The next steps as commands and flags.
+//! Renders next steps as commands and flags.
 
 use crate::error::NextStep;
 

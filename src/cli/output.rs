@@ -1,4 +1,4 @@
-//! stdout is the result, stderr is for people.
+//! Prints results to stdout and messages for people to stderr.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -10,36 +10,36 @@ use serde::Serialize;
 use super::exit;
 use crate::error::{Error, ErrorKind, Result};
 
-/// For what is wrong.
+/// Errors.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// For what is fine.
+/// Success.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// For what should be seen.
+/// Warnings.
 pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default();
-/// For names that are looked for: ids.
+/// Names that a reader searches for, such as ids.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
-/// For headings.
+/// Headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 
-/// The answer of a command. Nothing of it has been printed yet, so that each run prints one result, in one form.
+/// The answer of a command. It is printed by the caller, so that each run prints one result in one form.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// For scripts: one object.
+    /// The answer for scripts: one JSON object.
     pub(crate) json: String,
-    /// For people, on stdout, with colours; ends in a line break unless it is empty.
+    /// The answer for people on stdout, with colours; ends in a line break unless it is empty.
     pub(crate) human: String,
-    /// Instead of that, to the byte.
+    /// The bytes to print instead of `human`, unchanged.
     pub(crate) raw: Option<Vec<u8>>,
-    /// For people, on stderr.
+    /// Notes for people on stderr.
     pub(crate) notes: Vec<String>,
     /// The exit status.
     pub(crate) status: u8,
-    /// The change that was made, to be named if the answer cannot be printed; none of a command that only reads.
+    /// The change that was made, to be named if the answer cannot be printed; `None` for a command that only reads.
     pub(crate) done: Option<String>,
 }
 
 impl Answer {
-    /// An answer of a command that was done.
+    /// The answer of a command that succeeded.
     pub(crate) fn new(json: &impl Serialize, human: impl Into<String>) -> Result<Self> {
         let mut json = serde_json::to_string_pretty(json)
             .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
@@ -47,32 +47,32 @@ impl Answer {
         Ok(Self { json, ..Self::for_people(human) })
     }
 
-    /// The same for people alone, where nobody asked for JSON: of many files that is long.
+    /// An answer without JSON, for runs that do not ask for it: with many files it is long.
     pub(crate) fn for_people(human: impl Into<String>) -> Self {
         let human = human.into();
         Self { json: String::new(), human, raw: None, notes: Vec::new(), status: exit::DONE, done: None }
     }
 
-    /// With notes for people.
+    /// Adds notes for people.
     pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
 
-    /// Of a command that did this: `committed 20…`.
+    /// Sets the change that was made, such as `committed 20…`.
     pub(crate) fn having_done(mut self, done: Option<String>) -> Self {
         self.done = done;
         self
     }
 
-    /// With another exit status.
+    /// Sets another exit status.
     pub(crate) fn exiting(mut self, status: u8) -> Self {
         self.status = status;
         self
     }
 }
 
-/// Colours as asked for; without a word, on terminals that want them.
+/// Uses colours as asked; without an option, on terminals that support them.
 pub(crate) fn choose_colors(choice: ColorChoice) {
     match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -82,21 +82,21 @@ pub(crate) fn choose_colors(choice: ColorChoice) {
     .write_global();
 }
 
-/// Prints the result for people, in colours where they are wanted.
+/// Prints the result for people, coloured where that is wanted.
 pub(crate) fn result(text: &str) -> io::Result<()> {
     let mut stdout = anstream::stdout();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
 }
 
-/// Prints the result for scripts, to the byte.
+/// Prints the result for scripts, unchanged.
 pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_ref())?;
     stdout.flush()
 }
 
-/// Tells people something. There is nobody to tell where that fails.
+/// Prints a message for people. If that fails there is nobody to tell.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

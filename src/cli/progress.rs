@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, for whatever takes longer than half a second.
+//! A progress bar on a terminal, for calls that take longer than half a second.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -9,13 +9,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine::{Observer, Phase};
 
-/// Time after which a call gets a bar.
+/// The time after which a call gets a bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Interval of the spinner, so that a long wait for one file or one lock is seen to be alive.
+/// The interval of the spinner, which shows that a long wait for one file or lock is alive.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows how far a call is; gone from the terminal when it is dropped.
+/// Shows the progress of a call; removed from the terminal when it is dropped.
 pub(crate) struct CallProgress {
     bar: ProgressBar,
     quiet: bool,
@@ -23,7 +23,7 @@ pub(crate) struct CallProgress {
 }
 
 impl CallProgress {
-    /// Starts the clock; shows nothing where stderr is no terminal, or where nobody wants to see it.
+    /// Starts the clock; shows nothing in a quiet run or if stderr is not a terminal.
     pub(crate) fn start(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if quiet || !io::stderr().is_terminal() {
@@ -43,12 +43,12 @@ impl CallProgress {
                 pause = TICK;
             }
         };
-        // Without a thread to be had there is no bar.
+        // If no thread can be started there is no bar.
         let clock = Builder::new().spawn(ticks).ok().map(|clock| (stop, clock));
         Self { bar, quiet, clock }
     }
 
-    /// `done` of `total` are through with what the verb says.
+    /// Shows that `done` of `total` are complete, with the verb for what is done.
     pub(crate) fn count(&self, verb: &'static str, done: u64, total: u64) {
         if self.clock.is_none() {
             return;
@@ -78,7 +78,7 @@ impl Observer for CallProgress {
         if self.quiet {
             return;
         }
-        // What cannot be shown is still in the answer.
+        // Output that cannot be shown is still in the answer.
         self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
     }
 }
@@ -87,7 +87,7 @@ impl Drop for CallProgress {
     fn drop(&mut self) {
         if let Some((stop, clock)) = self.clock.take() {
             drop(stop);
-            // A bar that cannot be drawn is no reason to fail what it watches.
+            // A bar that cannot be drawn must not fail the call.
             let _ = clock.join();
             self.bar.finish_and_clear();
         }

@@ -20,36 +20,35 @@ pub enum Durability {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Transactions.
+    /// The number of transactions.
     pub count: usize,
-    /// Bytes of their originals.
+    /// The bytes of their originals.
     pub bytes: u64,
-    /// Time since the commit.
+    /// The time since the commit.
     pub age: Duration,
 }
 
 impl Default for Retention {
-    /// The bounds that the command line has: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`],
-    /// [`limits::HISTORY_AGE`].
+    /// The bounds of the command line: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`], [`limits::HISTORY_AGE`].
     fn default() -> Self {
         Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
     }
 }
 
 impl Retention {
-    /// Keeps so many transactions at most.
+    /// Keeps at most this many transactions.
     #[must_use]
     pub const fn count(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
-    /// Keeps so many bytes of originals at most.
+    /// Keeps at most this many bytes of originals.
     #[must_use]
     pub const fn bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
     }
 
-    /// Keeps a transaction for so long at most.
+    /// Keeps transactions for at most this long.
     #[must_use]
     pub const fn age(self, age: Duration) -> Self {
         Self { age, ..self }
@@ -79,16 +78,16 @@ impl Retention {
 pub struct Settings {
     /// How durable a commit is when it is acknowledged.
     pub durability: Durability,
-    /// How long to wait for locks.
+    /// The longest wait for locks.
     pub lock_timeout: Duration,
     /// How much history is kept.
     pub retention: Retention,
-    /// The program that runs the engine, for messages and the log: `txedit 0.1.0`.
+    /// The program that runs the engine, for messages and the log, such as `txedit 0.1.0`.
     pub program: String,
 }
 
 impl Default for Settings {
-    /// Safe against power loss, the limits that the command line has, and this crate as the program.
+    /// Safe against power loss, with the limits of the command line and this crate as the program.
     fn default() -> Self {
         Self {
             durability: Durability::Power,
@@ -106,7 +105,7 @@ impl Settings {
         Self { durability, ..self }
     }
 
-    /// How long to wait for locks; zero fails at once where one is held.
+    /// The longest wait for locks; with zero a call fails at once if one is held.
     #[must_use]
     pub fn lock_timeout(self, lock_timeout: Duration) -> Self {
         Self { lock_timeout, ..self }
@@ -125,15 +124,15 @@ impl Settings {
     }
 }
 
-/// How to undo or redo a transaction.
+/// Options of an undo or redo.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct UndoOptions {
-    /// Report what would be done; write nothing.
+    /// Reports what would be done; writes nothing.
     pub dry_run: bool,
-    /// Revert also in files that changed since, as long as they changed in other lines only.
+    /// Reverts also in files that changed since, if they changed in other lines only.
     pub rebase: bool,
-    /// Decides, with the old contents in place, whether they stay.
+    /// A check that decides, with the old contents in place, whether they stay.
     pub check: Option<Check>,
 }
 
@@ -144,13 +143,13 @@ impl UndoOptions {
         Self { dry_run, ..self }
     }
 
-    /// Reverts also in files that changed since, as long as they changed in other lines only.
+    /// Reverts also in files that changed since, if they changed in other lines only.
     #[must_use]
     pub fn rebase(self, rebase: bool) -> Self {
         Self { rebase, ..self }
     }
 
-    /// Has a program decide, with the old contents in place, whether they stay.
+    /// Lets a check decide, with the old contents in place, whether they stay.
     #[must_use]
     pub fn check(self, check: impl Into<Option<Check>>) -> Self {
         Self { check: check.into(), ..self }
@@ -161,14 +160,14 @@ impl UndoOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Decision {
-    /// As the recovery table says.
+    /// What the recovery table says.
     #[default]
     Table,
     /// Commit it.
     Forward,
     /// Roll it back.
     Back,
-    /// Put its folder aside, files as they are.
+    /// Move its folder to `kept/`, and leave the files as they are.
     Discard,
 }
 
@@ -196,22 +195,22 @@ pub enum Decision {
 pub struct RecoverOptions {
     /// The decision.
     pub decision: Decision,
-    /// Report what would be done; do nothing.
+    /// Reports what would be done; does nothing.
     pub plan_only: bool,
-    /// Act on a journal that was not born where it is.
+    /// Acts on a journal that was not born where it is.
     pub trust_journal: bool,
-    /// Act on a journal of another machine.
+    /// Acts on a journal of another machine.
     pub other_host: bool,
 }
 
 impl RecoverOptions {
-    /// Recovers as the recovery table says, only what was interrupted on this machine and in this place.
+    /// Recovers by the recovery table, and only what was interrupted on this machine and in this place.
     #[must_use]
     pub const fn new() -> Self {
         Self { decision: Decision::Table, plan_only: false, trust_journal: false, other_host: false }
     }
 
-    /// Decides on the transaction; one that is named only.
+    /// Decides on the transaction; only one that is named.
     #[must_use]
     pub const fn decision(self, decision: Decision) -> Self {
         Self { decision, ..self }

@@ -1,4 +1,4 @@
-//! What the engine answers.
+//! The answers of the engine.
 
 mod interrupted;
 
@@ -15,7 +15,7 @@ pub use interrupted::{
     Interrupted, InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Untrusted,
 };
 
-/// A request that was done, or would be.
+/// The result of a request: what was done, or would be.
 ///
 /// ```
 /// use txedit::report::Operation;
@@ -38,32 +38,33 @@ pub use interrupted::{
 pub struct Report {
     /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
-    /// Whether nothing was written because nothing should be.
+    /// True if nothing was written because this was a dry run.
     pub dry_run: bool,
     /// One for each file of the request, in its order.
     pub files: Vec<FileReport>,
-    /// What the caller should know.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
-    /// The check that it passed.
+    /// The check that passed.
     pub check: Option<CheckRun>,
-    /// Whether nothing had to be done, since the same request was committed before. What is told of its files is true
-    /// now: see [`Extra::in_place`].
+    /// True if nothing had to be done because the same request was committed before. Its files are then described as
+    /// they are now: see [`Extra::in_place`].
     pub already_applied: bool,
-    /// The transaction that undid it since, where the same request was committed before.
+    /// The transaction that undid it since, if the same request was committed before.
     pub undone_by: Option<String>,
-    /// What it takes back, where it is an undo.
+    /// The transaction that this one reverts, if it is an undo.
     pub reverts: Option<Box<Reverted>>,
-    /// How often it was tried, where another program was writing the files meanwhile; 0 where it cannot be.
+    /// The number of attempts, because another program was writing the files meanwhile; 0 where there cannot be
+    /// several.
     pub attempts: usize,
 }
 
-/// A transaction that another one takes back.
+/// A transaction that another one reverts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reverted {
     /// Its id.
     pub id: String,
-    /// Who committed it, as it said of itself.
+    /// The program that committed it, as it named itself.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
@@ -77,18 +78,18 @@ pub struct FileReport {
     pub path: AskedPath,
     /// What was done.
     pub operation: Operation,
-    /// One for each edit.
+    /// The result of each edit.
     pub edits: Vec<Applied>,
-    /// The digest before; `None` for a file that was not there.
+    /// The digest before; `None` if there was no file.
     pub hash_before: Option<Digest>,
-    /// The digest after; `None` for a file that is gone. Of a request that was committed before: the digest now.
+    /// The digest after; `None` if there is no file any more. If the request was committed before, the digest now.
     pub hash_after: Option<Digest>,
-    /// The rest, which few files have.
+    /// Details that few files have.
     pub extras: Extras,
 }
 
 impl FileReport {
-    /// How many of the edits changed something; a text that is replaced by itself is found, and that is all.
+    /// The number of edits that changed something; replacing a text by itself changes nothing.
     #[must_use]
     pub fn edits_that_changed(&self) -> usize {
         self.edits.iter().filter(|edit| edit.replaced > 0).count()
@@ -96,7 +97,7 @@ impl FileReport {
 }
 
 impl Report {
-    /// The same with absolute paths, for callers that name files by nothing else.
+    /// This report with absolute paths, for callers that name files by nothing else.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
         for file in &mut self.files {
@@ -112,7 +113,7 @@ impl Report {
     }
 }
 
-/// What there is to tell of few files only, [`Extra`] as a value: it takes one word until something is told.
+/// Details that few files have: [`Extra`] as a value, which takes one word while it is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extras(Option<Box<Extra>>);
 
@@ -137,28 +138,28 @@ impl DerefMut for Extras {
     }
 }
 
-/// What there is to tell of few files only.
+/// Details that few files have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Extra {
-    /// Where it was moved.
+    /// The new name of a moved file.
     pub renamed_to: Option<AskedPath>,
-    /// The copy of the old content.
+    /// The backup of the old content.
     pub backup: Option<PathBuf>,
-    /// The whole new content, if asked for.
+    /// The whole new content, if it was asked for.
     pub content: Option<Vec<u8>>,
     /// A bounded unified diff, for a dry run.
     pub diff: Option<String>,
-    /// What another program had changed in the file before the staged edits were carried over to it, as a diff.
+    /// The changes of another program to the file, as a diff, before the staged edits were carried over to it.
     pub rebased: Option<String>,
-    /// Whether it is still as the request left it; told where the request was committed before.
+    /// True if the file is still as the request left it; only present if the request was committed before.
     pub in_place: Option<bool>,
-    /// What the caller should know of this file.
+    /// Warnings about this file.
     pub warnings: Vec<String>,
 }
 
 impl Extra {
-    /// Nothing at all.
+    /// No details.
     pub const NONE: Self = Self {
         renamed_to: None,
         backup: None,
@@ -174,11 +175,11 @@ impl Extra {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Staged {
-    /// The open transaction; `None` where it was only tried.
+    /// The open transaction; `None` for a dry run.
     pub id: Option<String>,
-    /// When it lapses if nothing more is staged: RFC 3339, UTC.
+    /// The time at which it expires if nothing more is staged: RFC 3339, UTC.
     pub expires: Option<String>,
-    /// What was staged now, as it will be on top of what was staged before.
+    /// The result of what was staged now, on top of what was staged before.
     pub report: Report,
     /// Other open transactions that touch the same files.
     pub overlaps: Vec<Overlap>,
@@ -188,9 +189,9 @@ pub struct Staged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// The other one.
+    /// The id of the other transaction.
     pub id: String,
-    /// Who opened it.
+    /// The program that opened it.
     pub owner: String,
     /// The file, relative to the workspace.
     pub path: PathBuf,
@@ -202,9 +203,9 @@ pub struct Overlap {
 pub struct Preview {
     /// The open transaction.
     pub id: String,
-    /// When it lapses.
+    /// The time at which it expires.
     pub expires: String,
-    /// The hash over everything that would be done, for the commit.
+    /// The hash of everything that would be done, for the commit.
     pub plan_hash: Digest,
     /// The files, with their diffs and hashes.
     pub report: Report,
@@ -216,17 +217,17 @@ pub struct Preview {
 pub struct OpenTransaction {
     /// Its id.
     pub id: String,
-    /// When it was opened: RFC 3339, UTC.
+    /// The time at which it was opened: RFC 3339, UTC.
     pub opened: String,
-    /// When it lapses.
+    /// The time at which it expires.
     pub expires: String,
-    /// Whether it has.
+    /// True if it has expired.
     pub is_expired: bool,
-    /// Who opened it.
+    /// The program that opened it.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
-    /// Its files, relative to the workspace, each with what is to be done.
+    /// Its files, relative to the workspace, each with the operation that is staged.
     pub files: Vec<(PathBuf, String)>,
 }
 
@@ -234,7 +235,7 @@ pub struct OpenTransaction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileContent {
-    /// Where it is, relative to the root and without symlinks.
+    /// The path, relative to the root and without symlinks.
     pub path: PathBuf,
     /// All of its bytes.
     pub bytes: Vec<u8>,
@@ -242,28 +243,28 @@ pub struct FileContent {
     pub digest: Digest,
 }
 
-/// What was done with a file.
+/// What was done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
     /// Some bytes were replaced.
     Edit,
-    /// It is new.
+    /// The file is new.
     Create,
-    /// It has a whole new content.
+    /// The whole content was replaced.
     Replace,
-    /// It is gone.
+    /// The file was deleted.
     Delete,
-    /// It was moved, perhaps with edits.
+    /// The file was moved, perhaps with edits.
     Rename,
     /// Only its mode changed.
     Mode,
-    /// Nothing had to be changed.
+    /// Nothing: the file is already as requested.
     None,
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 7] =
         [Self::Edit, Self::Create, Self::Replace, Self::Delete, Self::Rename, Self::Mode, Self::None];
 
@@ -288,30 +289,30 @@ impl Operation {
 pub struct Logged {
     /// Its id.
     pub id: String,
-    /// When it was committed: RFC 3339, UTC.
+    /// The time of the commit: RFC 3339, UTC.
     pub time: String,
-    /// Who committed it, as it said of itself.
+    /// The program that committed it, as it named itself.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
-    /// The transaction that it undid.
+    /// The transaction that it reverts.
     pub reverts: Option<String>,
-    /// The transaction that undid it.
+    /// The transaction that reverted it.
     pub reverted_by: Option<String>,
-    /// The open transaction that it was before its commit.
+    /// The id that it had while it was open.
     pub opened: Option<String>,
-    /// The check that it passed.
+    /// The check that passed.
     pub check: Option<CheckRun>,
-    /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.
+    /// Its operations and their files, relative to the workspace: `("edit", "src/a.rs")`.
     pub files: Vec<(String, PathBuf)>,
-    /// What is odd about it: originals that changed since.
+    /// Warnings about it, such as originals that changed since.
     pub warnings: Vec<String>,
-    /// Why nothing is known of it but its id: its journal does not verify, or was not written here.
+    /// The reason why only its id is known: its journal does not verify, or was not born here.
     pub unreadable: Option<String>,
 }
 
 impl Logged {
-    /// One of which nothing is known but its id.
+    /// A transaction of which only the id is known.
     pub(super) fn unreadable(id: String, why: String) -> Self {
         Self {
             time: super::store::id::time_of(&id),
@@ -333,7 +334,7 @@ impl Logged {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Shown {
-    /// As in the log.
+    /// Its entry in the log.
     pub logged: Logged,
     /// For each file: kind, path, added lines, removed lines, unified diff.
     pub files: Vec<ShownFile>,
@@ -347,13 +348,13 @@ pub struct ShownFile {
     pub kind: String,
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// Lines added and removed, as far as both contents are known and may be told.
+    /// The number of lines added and removed, if both contents are known and may be shown.
     pub lines: Option<(usize, usize)>,
-    /// The unified diff; where a content is no longer there or may not be told, says so.
+    /// The unified diff, or the reason why there is none: a content is gone, or may not be shown.
     pub diff: String,
 }
 
-/// What is going on in a workspace.
+/// The state of a workspace.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -363,9 +364,9 @@ pub struct Status {
     pub open: Vec<OpenTransaction>,
     /// Kept contents.
     pub kept: Vec<Kept>,
-    /// Transactions in history whose journal does not verify, oldest first: a person must put each aside.
+    /// Transactions in history whose journal does not verify, oldest first; a person must discard each.
     pub unreadable: Vec<Unreadable>,
-    /// Anything else: a state folder that is ignored, originals that changed in history.
+    /// Other warnings: a state folder that is ignored, originals in history that changed.
     pub warnings: Vec<String>,
 }
 
@@ -375,7 +376,7 @@ pub struct Status {
 pub struct Unreadable {
     /// The name of its folder.
     pub id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
@@ -385,20 +386,20 @@ pub struct Unreadable {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Kept {
-    /// The transaction.
+    /// The id of the transaction.
     pub id: String,
-    /// Its contents that belong to somebody.
+    /// Its contents that are another program's.
     pub contents: Vec<crate::error::KeptContent>,
 }
 
-/// What pruning removed.
+/// The result of pruning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// The transactions.
+    /// The transactions that were removed.
     pub ids: Vec<String>,
     /// The bytes of their originals.
     pub bytes: u64,
-    /// Those that were left since somebody wrote into their originals.
+    /// The transactions whose originals somebody had written into; they are in `kept/`.
     pub left: Vec<String>,
 }

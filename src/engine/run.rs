@@ -1,4 +1,4 @@
-//! A call of the engine as its caller observes and cancels it.
+//! How a caller observes and cancels a call of the engine.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use crate::cancel::{CancelToken, NEVER};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Reading, hashing, matching.
+    /// Reading, hashing and matching.
     Read,
     /// Writing new contents into the transaction's folder.
     Stage,
-    /// Exchanging them with the targets.
+    /// Exchanging new contents with the targets.
     Swap,
     /// Running the check.
     Check,
-    /// Putting targets back.
+    /// Rolling targets back.
     Undo,
 }
 
-/// Follows a call: how far it is, and what its check prints.
+/// Follows the progress of a call and the output of its check.
 ///
-/// Where it panics, the call ends with that panic, once everything that was swapped is rolled back; behind the last swap the
-/// transaction stays committed.
+/// If it panics, the call ends with that panic, once everything that was swapped is rolled back; after the last swap
+/// the transaction stays committed.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,13 +52,13 @@ pub enum Phase {
 /// # }
 /// ```
 pub trait Observer: Sync {
-    /// Called before each file: `done` of `total` files are through `phase`.
+    /// Called before each file: `done` of `total` files have completed `phase`.
     fn progress(&self, phase: Phase, done: usize, total: usize);
 
-    /// Called with what the check prints, as it comes.
+    /// Called with the output of the check, as it comes.
     fn check_output(&self, _bytes: &[u8]) {}
 
-    /// The program that asked for the work, where that is another than the one that does it: an MCP client.
+    /// The program that asked for the work, if it is not the one that does it: an MCP client.
     fn client(&self) -> Option<&str> {
         None
     }
@@ -96,12 +96,12 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Stops the call before its first swap, once the token is cancelled.
+    /// Stops the call once the token is cancelled, if nothing is swapped yet.
     pub const fn cancelled_by(self, token: &'a CancelToken) -> Self {
         Self { cancel: token, ..self }
     }
 
-    /// Tells the observer how far the work is.
+    /// Reports progress to the observer.
     pub const fn observed_by(self, observer: &'a dyn Observer) -> Self {
         Self { observer, ..self }
     }

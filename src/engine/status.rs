@@ -15,7 +15,7 @@ use super::{RecoverOptions, Run, open, recovery};
 use crate::error::{NextStep, Result};
 use crate::journal::{Header, Journal};
 
-/// Interrupted and running transactions, and what is kept.
+/// Interrupted and running transactions, and kept contents.
 pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
     let kept = kept::list(state)?;
     let mut warnings = late_writes::all_warnings(state)?;
@@ -33,7 +33,7 @@ pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Stat
     Ok(status)
 }
 
-/// The damaged transactions in history, and the ids of copies. Those of others are among the warnings already.
+/// The damaged transactions in history, and the ids of copies. Other users' folders are among the warnings already.
 fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(state)? {
@@ -47,7 +47,7 @@ fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
     Ok((damaged, copies))
 }
 
-/// The damaged transactions in history: a person must put each aside.
+/// The damaged transactions in history; a person must discard each.
 pub(super) fn damaged(state: &StateFolder) -> Result<Vec<Doubtful>> {
     Ok(in_history(state)?.0)
 }
@@ -58,7 +58,7 @@ fn unreadable(doubtful: &Doubtful) -> Unreadable {
     Unreadable { id: id.clone(), reason, next_steps: vec![NextStep::Discard { id: id.clone() }] }
 }
 
-/// Copies, of which a copied workspace has many, are told in one warning.
+/// One warning for all copies, of which a copied workspace has many.
 fn told_of_copies(copies: &[String]) -> Option<String> {
     let (count, newest) = (copies.len(), copies.last()?);
     Some(format!(
@@ -67,7 +67,7 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
     ))
 }
 
-/// The report of what stands under an id in `txn/`; `None` where it went meanwhile. Nothing is touched.
+/// The report of the transaction under an id in `txn/`; `None` if it is gone by now. Nothing is touched.
 fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     drop(folder);

@@ -22,7 +22,7 @@ pub(crate) enum DelegateCommand {
     Verify(VerifyArgs),
 }
 
-/// The arguments of all four.
+/// The arguments of all four commands.
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
     /// The task, or - for stdin

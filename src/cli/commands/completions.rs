@@ -15,7 +15,7 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(&json!({"shell": args.shell.to_string(), "script": script}), script)?)
 }
 
-/// The command line without what is hidden, which the scripts of some shells would offer all the same.
+/// The command line without hidden commands, which the scripts of some shells would offer.
 fn visible() -> Command {
     let whole = CommandLine::command();
     let commands: Vec<_> = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();

@@ -74,7 +74,7 @@ struct DoctorJson<'a> {
     commit_steps: &'a [String],
 }
 
-/// One thing that was tried.
+/// The result of one test.
 #[derive(Serialize)]
 struct Fact {
     name: &'static str,
@@ -83,7 +83,7 @@ struct Fact {
     needed: bool,
     #[serde(skip)]
     what: &'static str,
-    /// The consequence where it does not hold.
+    /// The consequence if it does not hold.
     #[serde(skip)]
     without: &'static str,
 }

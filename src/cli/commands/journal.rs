@@ -29,7 +29,7 @@ pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer,
     Ok(Answer::new(&JournalJson::new(&journal, mark), for_people(&journal, mark))?)
 }
 
-/// The state that the file's name stands for, if it is one of the names that journals have.
+/// The state that the file's name stands for, if it is the name of a journal.
 fn mark(path: &Path) -> Option<Mark> {
     let name = path.file_name()?;
     Mark::ALL.into_iter().find(|mark| name == mark.file_name())

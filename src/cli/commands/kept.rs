@@ -40,7 +40,7 @@ pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answ
     }
 }
 
-/// The contents that one transaction kept.
+/// Adds the kept content of one transaction.
 pub(super) fn push(text: &mut String, one: &Kept) {
     let _ = writeln!(text, "kept by {}", styled(NAME, &one.id));
     for content in &one.contents {
@@ -48,7 +48,7 @@ pub(super) fn push(text: &mut String, one: &Kept) {
     }
 }
 
-/// One kept content.
+/// Adds one kept content.
 pub(super) fn push_content(text: &mut String, content: &error::KeptContent) {
     let (path, place) = (shown(&content.path), shown(&content.kept_path));
     let _ = writeln!(text, "  {path}: {}\n    as {place}", one_line(&content.reason));

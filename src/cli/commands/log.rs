@@ -35,7 +35,7 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
     Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes))
 }
 
-/// One line for one transaction.
+/// Adds the line of one transaction.
 pub(super) fn push(text: &mut String, one: &Logged) {
     if let Some(why) = &one.unreadable {
         let _ = writeln!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, one_line(why));
@@ -54,7 +54,7 @@ pub(super) fn push(text: &mut String, one: &Logged) {
     text.push('\n');
 }
 
-/// The warnings about them.
+/// The warnings about these transactions.
 pub(super) fn warnings<'a>(logged: impl IntoIterator<Item = &'a Logged>) -> Vec<String> {
     let of_one = |one: &'a Logged| one.warnings.iter().map(|w| warning_of(&format!("{}: {w}", one.id)));
     logged.into_iter().flat_map(of_one).collect()

@@ -1,4 +1,4 @@
-//! `txedit mcp`: what was typed becomes the options of the server.
+//! `txedit mcp`: makes the options of the server from what was typed.
 
 use std::env;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::fs::input;
 use crate::mcp::{self, BearerToken, Http, ServedWorkspace, Toolsets, Verbosity};
 use crate::path::shown;
 
-/// Bytes of a token's file.
+/// The largest size of a token file, in bytes.
 const TOKEN_BYTES: u64 = 4_096;
 
 pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -42,12 +42,12 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
         http,
     };
     mcp::run(workspace, server)?;
-    // Stdout was the protocol's.
+    // Stdout was used for the protocol.
     Ok(Answer::for_people(""))
 }
 
-/// A client at the other end of stdin may know better than the current folder, and is asked. Callers over
-/// HTTP may be anybody.
+/// The workspace that is served. A client on stdin may know better than the current folder, and is asked; over HTTP the
+/// caller may be anybody.
 fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace> {
     if args.http.is_some() || options.is_certain() {
         return Ok(ServedWorkspace::known(options.engine()?));
@@ -64,7 +64,7 @@ fn toolsets(list: Option<&str>) -> Result<Toolsets> {
     list.parse().map_err(|why: String| options::usage("--toolsets", why))
 }
 
-/// The token that was given, if one was. One that is empty or short is a mistake, not none.
+/// The token, if one was given. An empty or short one is an error, not a missing one.
 fn token(file: Option<&Path>) -> Result<Option<BearerToken>> {
     let (name, text) = match file {
         Some(file) => {

@@ -31,15 +31,15 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
         let plan = engine.recover(id, how)?;
         return Ok(answer(&plan, &plan, args)?);
     }
-    // A recovery can be cut off and begun again at any point; but whoever runs it wants to have it behind them.
+    // A recovery can be interrupted and started again at any point; but a user who runs it wants it finished.
     let _deferred = signals::cancel_token()?;
     let mut plan: Vec<Recovered> = Vec::new();
     let done = engine.recover_with(id, how, &mut |planned| {
-        // The plan comes before the deed, so it is not part of the answer for people.
+        // The plan is printed before it is carried out, so it is not part of the answer for people.
         if !options.quiet && !options.json {
             output::note(format!("{} {}", styled(HEADING, "plan:"), describe(planned, true).trim_end()));
         }
-        // Where another program keeps writing, a transaction is planned anew, and the last plan is what was carried out.
+        // If another program keeps writing, a transaction is planned again; the last plan was carried out.
         plan.retain(|earlier| earlier.id != planned.id);
         plan.push(planned.clone());
     })?;
@@ -61,7 +61,8 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     if done.is_empty() {
         text.push_str("nothing to recover\n");
     }
-    // Who names one wants it ended. Of a journal that is trusted the plan has promised that all is old.
+    // A user who names a transaction wants it finished. With `--trust-journal`, the plan has promised that all files
+    // become old.
     let is_open = |one: &Recovered| {
         let is_left = !plan_only && args.id.is_some() && one.action == RecoveryAction::Left;
         let is_partly = match one.action {
@@ -81,17 +82,17 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     Ok(Answer::new(&json, text)?.exiting(status).having_done(acted))
 }
 
-/// What would be done, and what was.
+/// The plan, and what was done.
 #[derive(Serialize)]
 struct RecoverJson {
     success: bool,
     plan: Vec<wire::history::RecoveredJson>,
-    /// Absent where nothing was to be done.
+    /// Absent if nothing was to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<Vec<wire::history::RecoveredJson>>,
 }
 
-/// True if the file does not become new where a recovery goes forward.
+/// True if the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
     matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
 }
@@ -100,9 +101,9 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action {
         RecoveryAction::Forward if one.files.iter().any(stays_old) => "will be finished, and some files are not new",
         RecoveryAction::Forward => "will be finished, all files new",
-        RecoveryAction::Back => "will be taken back, all files old",
+        RecoveryAction::Back => "will be rolled back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
-        RecoveryAction::Discard => "will be put aside, files as they are",
+        RecoveryAction::Discard => "will be moved to kept/, files as they are",
         RecoveryAction::Running => "is at work",
         RecoveryAction::Left | RecoveryAction::Wait => "will be left as it is",
         other => other.as_str(),

@@ -82,12 +82,12 @@ fn push_open(text: &mut String, one: &OpenTransaction) {
     push_files(text, one.files.iter().map(|(path, kind)| (path, kind.as_str())));
 }
 
-/// The files of an interrupted transaction, each with its class.
+/// Adds the files of an interrupted transaction, each with its class.
 pub(super) fn push_classes(text: &mut String, files: &[InterruptedFile]) {
     push_files(text, files.iter().map(|file| (&file.path, file.class.map_or("", Class::as_str))));
 }
 
-/// Some files, each with a word about it.
+/// Adds files, each with a word about it.
 fn push_files<'a>(text: &mut String, files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
     for (path, word) in files {
         let _ = writeln!(text, "  {word:14}{}", shown(path));

@@ -26,7 +26,7 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions)
     }
 }
 
-/// A check in a plan is a command of whoever wrote the plan.
+/// The error for a check in a plan, which is a command of whoever wrote the plan.
 fn not_allowed(command: &str) -> Error {
     let message = format!(
         "the plan names a check, `{command}`, which would be run with all your rights: allow it with --allow-checks, or \
@@ -35,14 +35,14 @@ fn not_allowed(command: &str) -> Error {
     Error::new(ErrorKind::ChecksNotAllowed, message)
 }
 
-/// Makes a call with a progress bar, that signals stop.
+/// Makes a call with a progress bar; signals cancel it.
 pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     let cancel = signals::cancel_token()?;
     let progress = CallProgress::start(options.quiet);
     call(Run::default().cancelled_by(&cancel).observed_by(&progress))
 }
 
-/// The answer for a report of a request; `verb` is what stands before the transaction's id.
+/// The answer for the report of a request; `verb` stands before the transaction's id.
 pub(super) fn answer(
     report: &Report,
     request: &Request,
@@ -60,12 +60,12 @@ pub(super) fn answer(
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
 }
 
-/// The change that this call made, if it made one.
+/// The change that this call made, if any.
 pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
     report.transaction.as_ref().filter(|_| !report.already_applied).map(|id| format!("{verb} {id}"))
 }
 
-/// The answer for a report of what the engine chose itself.
+/// The answer for a report without a request, where the engine chose the changes.
 pub(super) fn answer_without_request(report: &Report, verb: &str, options: &CommonOptions) -> Result<Answer> {
     answer(report, &Request::default(), Shape::Multi, verb, options)
 }

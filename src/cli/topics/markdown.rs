@@ -1,4 +1,4 @@
-//! Markdown as a list of blocks: what the pages of docs/ consist of, without links and nesting.
+//! Parses Markdown into a list of blocks: what the pages of docs/ consist of, without links and nesting.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -18,7 +18,7 @@ pub(super) enum MarkdownBlock {
     },
 }
 
-/// A text in pieces, each in one style.
+/// A text as pieces, each in one style.
 pub(super) type Text = Vec<MarkdownSpan>;
 
 /// A piece of a text.
@@ -29,7 +29,7 @@ pub(super) enum MarkdownSpan {
     Code(String),
 }
 
-/// The letters of a text, with `backticks` around code.
+/// The characters of a text, with `backticks` around code.
 pub(super) fn plain(text: &[MarkdownSpan]) -> String {
     text.iter().map(MarkdownSpan::plain).collect()
 }
@@ -43,7 +43,7 @@ impl MarkdownSpan {
     }
 }
 
-/// The blocks of a page. Of a link only its text stays, and of a quotation its paragraphs.
+/// The blocks of a page. A link keeps only its text, and a quotation its paragraphs.
 pub(super) fn parse(markdown: &str) -> Vec<MarkdownBlock> {
     let mut page = Page::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {

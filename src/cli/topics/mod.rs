@@ -12,7 +12,7 @@ use markdown::MarkdownBlock;
 /// A page of docs/ that the program carries.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// The word for it: `txedit help NAME`, `man txedit-NAME`.
+    /// The word that names it: `txedit help NAME`, `man txedit-NAME`.
     pub(crate) name: &'static str,
     /// Its content in one line, for lists.
     pub(crate) about: &'static str,
@@ -49,7 +49,7 @@ pub(crate) const TOPICS: [Topic; 4] = [
     },
 ];
 
-/// The line of links that stands above each page of docs/.
+/// The start of the line of links at the top of each page of docs/.
 const NAVIGATION: &str = "README · ";
 
 impl Topic {

@@ -1,8 +1,8 @@
-//! Two requests with one key at the same time, about other files: no lock keeps them apart.
+//! Refuses one of two concurrent requests that have the same key and different files, since no lock keeps them apart.
 //!
-//! So a commit with a key looks for another one with it once its own journal has its name. Of two one at least finds the
-//! other, and whoever finds one gives way before anything is swapped. A look before anything is staged spares whoever
-//! waits for the other one the work; nothing hangs on it.
+//! A commit with a key looks for another transaction with it once its own journal has its name. Of two, at least one
+//! finds the other, and that one gives way before anything is swapped. An earlier search, before anything is staged,
+//! only spares the later request the work of staging; correctness does not depend on it.
 
 use super::untrusted;
 use crate::engine::Engine;
@@ -22,13 +22,13 @@ pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> 
     let TransactionFolder { state, journal, .. } = transaction;
     let Header { id, key, .. } = &journal.header;
     let Some(key) = key else { return Ok(()) };
-    // In this order: what moves from the one to the other meanwhile is seen in one of them.
+    // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
     refuse_in(state, Section::Transactions, (key, Some(id)))?;
     refuse_in(state, Section::History, (key, Some(id)))
 }
 
 impl Engine {
-    /// The same of what is at work, before anything is staged.
+    /// Refuses a request whose key a transaction in `txn/` has, before anything is staged.
     pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &StateLookup) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(()) };
@@ -36,14 +36,14 @@ impl Engine {
     }
 }
 
-/// Refuses where a transaction in a section has a key, another one than its own.
+/// Refuses if a transaction in a section has the key and is not `own`.
 fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
     let Some(folder) = state.whole_section(section)? else { return Ok(()) };
     for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
         if header(&state.workspace, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
             continue;
         }
-        // Nobody ends one that is interrupted: there is nothing to wait for.
+        // No process will end an interrupted one: there is nothing to wait for.
         if section == Section::Transactions
             && let Some(doubtful) = untrusted::interrupted_one(state, &folder, other)?
         {
@@ -58,10 +58,10 @@ fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&s
     Ok(())
 }
 
-/// The header of the journal in the folder of a transaction, where it was written there.
+/// The header of the journal in a transaction's folder, if it was born there.
 fn header(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Header>> {
     let Opening::Ours(folder, stat) = private::open(workspace, Name::new(section, id))? else { return Ok(None) };
-    // Name by name in the order of the states: whatever it becomes meanwhile comes later.
+    // Name by name in the order of the states: whatever name it gets meanwhile comes later in the list.
     for mark in Mark::ALL {
         match interrupted::read_marked(workspace, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes))
         {

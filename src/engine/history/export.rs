@@ -10,11 +10,11 @@ use crate::plan::FileState;
 use crate::text::diff;
 
 impl Engine {
-    /// The diff of a committed transaction as git writes it, every byte as it is. Nothing is changed, whether it
-    /// fails or not.
+    /// The diff of a committed transaction as git writes it, every byte unchanged. No file is changed, whether
+    /// it fails or not.
     ///
-    /// It has all of the transaction or is refused: where a content is no longer known, or is not text. Of permissions
-    /// it has what git knows: whether a file can be executed.
+    /// It holds the whole transaction or is refused: if a content is no longer known, or is not text. Of the
+    /// permissions it has what git records: whether a file is executable.
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let past = PathHistory::new(self, &state, &loaded);
@@ -61,7 +61,7 @@ fn push_file(patch: &mut Vec<u8>, name: &[u8], before: Option<&FileState>, after
     if hunks.is_empty() {
         return;
     }
-    // A tab ends a name with spaces.
+    // After a name with spaces, a tab marks its end.
     let end: &[u8] = if name.contains(&b' ') { b"\t\n" } else { b"\n" };
     let line = |sign: &[u8], side: &[u8], there: bool| {
         if there { [sign, side, end].concat() } else { [sign, b"/dev/null\n"].concat() }

@@ -1,4 +1,4 @@
-//! Contents that a rollback put into `kept/`, since they are another program's.
+//! Contents that a rollback moved to `kept/` because they are another program's.
 
 use std::path::Path;
 
@@ -23,15 +23,15 @@ use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Lists the contents that are kept, oldest first. Nothing is changed, whether it fails or not.
+    /// Lists the kept contents, oldest first. Nothing is changed, whether it fails or not.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         list(&state)
     }
 
-    /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
-    /// transaction. The kept copy stays until it is dropped, also on failure; what is true of the file then is told by the
-    /// error's outcome, as of [`apply`](Self::apply).
+    /// Writes one kept content over its file, as a transaction of its own. Without a path, its transaction must have
+    /// kept only one. The kept copy stays until it is dropped, also on failure; the error's outcome then tells the state
+    /// of the file, as of [`apply`](Self::apply).
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
         let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
@@ -70,10 +70,10 @@ impl Engine {
         self.apply(&request, run)
     }
 
-    /// Deletes what is kept of one transaction, folders with everything in them. On failure what is left is still kept.
+    /// Deletes the kept content of one transaction, folders with everything in them. On failure the rest is still kept.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
         let (state, folder) = self.kept_folder(id)?;
-        // Whoever empties the trash meanwhile leaves what is locked.
+        // Another process that empties the trash leaves a locked folder alone.
         self.workspace.try_lock(&folder)?;
         // The journal goes last: without it nothing tells what the rest is.
         delete_tree::folders_in(&self.workspace, &folder)?;
@@ -93,7 +93,7 @@ impl Engine {
     }
 }
 
-/// The refusal where nothing, or more than one content, may be meant. A copy is not listed otherwise.
+/// The error if nothing, or more than one content, may be meant. A copied folder lists its contents nowhere else.
 fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
     let mut paths: Vec<_> = contents.iter().map(|(path, _)| path.display().to_string()).collect();
     paths.sort();
@@ -105,7 +105,7 @@ fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
     Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
 }
 
-/// The contents that are kept in a workspace.
+/// The kept contents of a workspace.
 pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
     let Some(section) = state.section(Section::Kept)? else { return Ok(Vec::new()) };
     let mut kept = Vec::new();
@@ -123,8 +123,8 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// The journal of a kept folder, as far as its contents are listed: of one that was copied here, which can be long, the
-/// first entries. All of them can be restored.
+/// The journal of a kept folder as far as its contents are listed: all of it, or only the first entries of one that was
+/// copied here, which can be long. All contents can be restored.
 fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
     let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
     let read = interrupted::read_of_journal(workspace, folder, |bytes| {
@@ -139,8 +139,8 @@ fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<
     })
 }
 
-/// What was seen, as it would be where the journal was written: in a copy all inodes are others, and content, mode and
-/// owner tell what was staged.
+/// What was seen, with the inode that the journal names: a copy has other inodes, and there content, mode and owner
+/// tell what was staged.
 fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     match (seen, record.change.staged()) {
         (Seen::File { digest, mode, access, .. }, Some(staged)) if !is_born_here => {
@@ -150,12 +150,13 @@ fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     }
 }
 
-/// True if this is the file that was staged for an entry, whatever it holds.
+/// True if this is the file that was staged for an entry, whatever its content.
 fn is_staged(record: &Record, seen: Seen) -> bool {
     record.change.staged().is_some_and(|staged| is(seen, staged))
 }
 
-/// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
+/// The slots of a kept folder, except those that hold the transaction's own new content or what a power loss left of
+/// it.
 fn contents<'j>(
     state: &StateFolder,
     folder: &Handle,

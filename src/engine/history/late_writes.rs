@@ -1,7 +1,7 @@
-//! Late writes: a program had a file open when it was swapped or rolled back, and wrote into it afterwards.
+//! Detects late writes: a program had a file open when it was swapped or rolled back, and wrote into it afterwards.
 //!
-//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only where this module finds it
-//! to be what the journal says. Size and times tell where they can, the digest elsewhere.
+//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only if this module verifies
+//! that it is what the journal says: by size and times where these prove it, else by its digest.
 
 use std::path::PathBuf;
 
@@ -19,20 +19,21 @@ use crate::index::EntryIndex;
 use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Journal, Mark, Record, RecordedChange, original_name, slot_name};
 
-/// The slots of a transaction that came to its end, and what proves that they were not written since.
+/// The slots of a finished transaction, and what proves that they were not written since.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
     workspace: &'a Workspace,
     folder: &'a Handle,
     journal: &'a Journal,
     mark: Mark,
-    /// True if the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
+    /// True if the journal was born in this folder. In a copy, its inodes and times prove nothing.
     is_born_here: bool,
-    /// From when the folder was made, or the journal written, until the swaps, or the take-back, were through.
+    /// The time from which the slots must be unchanged (the folder was made, or the journal written) and the time at
+    /// which the swaps or the rollback were complete.
     span: Option<(Timestamp, Timestamp)>,
-    /// True if a rename within that must have left its time.
+    /// True if the rename into the slot must have left a time within that span.
     needs_time: bool,
-    /// True if something is to be deleted on the word of this.
+    /// True if slots are to be deleted on the strength of this.
     to_delete: bool,
 }
 
@@ -41,19 +42,19 @@ pub(crate) struct Slots<'a> {
 pub(crate) enum SlotContent {
     /// Nothing.
     Nothing,
-    /// The content that the journal says: it may go.
+    /// The content that the journal records; it may be deleted.
     AsRecorded,
-    /// The content that was staged, and never swapped: it may go.
+    /// The content that was staged and never swapped; it may be deleted.
     Unswapped,
-    /// The original of what was taken back, as it was: somebody came on top of the new content, and what was kept for that
-    /// was on the way out. It stays.
+    /// The unchanged original of a transaction that was rolled back: another program had replaced the new content, so
+    /// the original could not go back. It stays.
     Original,
     /// Anything else.
     Written,
 }
 
 impl<'a> Slots<'a> {
-    /// Those of a transaction in history, or in the trash.
+    /// The slots of a transaction in history or in the trash.
     pub(crate) fn new(
         workspace: &'a Workspace,
         folder: &'a Handle,
@@ -67,13 +68,14 @@ impl<'a> Slots<'a> {
             workspace.stat(name)
         };
         let is_born_here = journal.header.folder.is_record_of(&stat.identity);
-        // A contended commit writes its journal once more behind the swaps: what was written between is older than that.
+        // A contended commit writes its journal again after the swaps; what was written in between is older than that.
         let made = stat.identity.born.filter(|_| mark == Mark::Done);
         let begin = match made {
             Some(made) => Some(made),
             None => look(mark.file_name())?.map(|stat| stat.modified),
         };
-        // What is committed was verified before its report; what was taken back, before its folder came to the trash.
+        // A committed transaction was verified before its report was written; one that was rolled back, before its
+        // folder came to the trash.
         let end = match mark {
             Mark::Done => look(stored_report::FILE_NAME)?.map(|stat| stat.changed),
             _ => Some(stat.changed),
@@ -99,12 +101,12 @@ impl<'a> Slots<'a> {
             _ => record.change.staged(),
         };
         let seen = see(self.workspace, name, &NEVER)?;
-        // A recovery that a person had go forward left it: another program had changed the file.
+        // Left by a recovery that a person forced forward: another program had changed the file.
         if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
             return Ok(SlotContent::Unswapped);
         }
         let seen = match (seen, recorded) {
-            // In a copy all inodes are others.
+            // A copy has other inodes.
             (Seen::File { digest, mode, access, .. }, Some(recorded)) if !self.is_born_here => {
                 Seen::File { digest, mode, access, identity: *recorded }
             }
@@ -124,8 +126,8 @@ impl<'a> Slots<'a> {
         Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
     }
 
-    /// True if a file that was written since has other names, through which its writer finds it; to be told of it as a
-    /// loss, its original must be without a copy.
+    /// True if a changed file has other names, under which its writer still finds it, so that deleting the slot loses
+    /// nothing. For a warning there must also be a copy of the original: without one the original is lost.
     fn is_elsewhere(&self, entry: EntryIndex, slot: &Stat) -> Result<bool> {
         if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
             return Ok(false);
@@ -135,9 +137,9 @@ impl<'a> Slots<'a> {
         Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
-    /// True if size and times prove that a file is what was verified when the transaction came to its end. Its content
-    /// is older than the transaction; and the rename that brought it to its slot was the last change, for whoever writes and
-    /// sets the time back leaves a later one. Where a rename leaves no time (an exchange on XFS), a clock that was set
+    /// True if size and times prove that a file is what was verified at the end of the transaction. Its content is
+    /// older than the transaction, and the rename into its slot was the last change: a program that writes and sets the
+    /// time back leaves a later change time. Where a rename leaves no time (an exchange on XFS), a clock that was set
     /// back could have left it: good enough for a list, not for a deletion.
     fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
         let recorded = match self.mark {
@@ -152,7 +154,7 @@ impl<'a> Slots<'a> {
             && (begin <= stat.changed || !self.needs_time)
     }
 
-    /// The entries whose file was written since, or is gone though it should be there.
+    /// The entries whose file was written since, or is missing though it should be there.
     fn odd(&self) -> Result<Vec<(EntryIndex, SlotContent)>> {
         let mut odd = Vec::new();
         for (entry, record) in self.journal.entries.numbered() {
@@ -177,7 +179,7 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// The sentences about the originals of a transaction that were written since.
+/// Warnings about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
     let told = |(entry, found): &(EntryIndex, SlotContent)| {
@@ -198,7 +200,7 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
     Ok(slots.odd()?.iter().map(told).collect())
 }
 
-/// The same for all of history, and for what is in the trash.
+/// Warnings about all of history and the trash.
 pub(crate) fn all_warnings(state: &StateFolder) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for loaded in history(state)? {
@@ -216,13 +218,13 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
     for id in list_ids(&state.workspace, &section)? {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
-        // Of a copy no program has the files open, and its journal can be long.
+        // No program has the files of a copy open, and its journal can be long.
         let Some((journal, mark)) =
             interrupted::read_wanted(&state.workspace, &folder, |header| header.folder.is_record_of(&stat.identity))?
         else {
             continue;
         };
-        // What was staged and never swapped is nobody's.
+        // What was staged and never swapped is nobody else's.
         if mark == Mark::Sealed {
             continue;
         }
@@ -237,7 +239,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
                     slot.display()
                 );
             }
-            let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "the commit" } else { "it was rolled back" };
             format!(
                 "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
                  in {}, and a later commit puts it into kept/",

@@ -15,19 +15,19 @@ use crate::journal::{Journal, Record, RecordedChange};
 /// The result of removing the folders that a reverted transaction had made.
 #[derive(Debug, Default)]
 pub(crate) struct Tidied {
-    /// The folders that they were in, by their paths in the workspace.
+    /// The folders that the removed ones were in, by their paths in the workspace.
     pub folders: BTreeMap<PathBuf, Handle>,
-    /// About those that stay.
+    /// Warnings about the folders that stay.
     pub warnings: Vec<String>,
 }
 
 /// The result of removing one folder.
 enum Removed {
-    /// It was in this one.
+    /// It is removed; this is the folder that it was in.
     From(Handle),
     IsGone,
     IsNotOurs,
-    /// It is still there: what its removal failed with.
+    /// It is still there; the error says why.
     Stays(std::io::Error),
 }
 
@@ -35,8 +35,8 @@ enum Removed {
 type Made = HashSet<(PathBuf, Identity)>;
 
 impl TransactionFolder<'_> {
-    /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
-    /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
+    /// Removes the folders that the reverted transaction had made, children first, if they are empty and still the
+    /// same. A folder that stays does no harm: a failure is a warning and not worth a rollback.
     pub(crate) fn tidy(&self) -> Tidied {
         let mut tidied = Tidied::default();
         let Some(reverts) = &self.journal.header.reverts else { return tidied };
@@ -51,13 +51,13 @@ impl TransactionFolder<'_> {
                 return tidied;
             }
         };
-        // A redo made them again, or the undo of what had put a file in their place.
+        // Made again by a redo, or by the undo of a transaction that had put a file in their place.
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
             let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
             there == staged || again.get_or_init(|| self.made_again(&reverted.journal)).as_ref().is_ok_and(is_again)
         };
-        // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
+        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
         let mut left: Vec<&Path> = Vec::new();
         for record in reverted.journal.entries.iter().rev() {
             let RecordedChange::Folder { staged } = &record.change else { continue };
@@ -71,7 +71,7 @@ impl TransactionFolder<'_> {
             };
             match self.remove_empty(record, |there| is_ours(record, staged, there)) {
                 Ok(Removed::From(parent)) => {
-                    // What was removed after its parent was opened for it needs no sync.
+                    // A removed folder needs no sync, though it was recorded as a parent before.
                     tidied.folders.remove(path);
                     tidied.folders.insert(record.path.parent().to_owned(), parent);
                 }
@@ -91,7 +91,7 @@ impl TransactionFolder<'_> {
                     tidied.warnings.push(told("stays", &why));
                     left.push(path);
                 }
-                // It was not to be looked at: it may be gone.
+                // It could not be examined: it may be gone.
                 Err(error) => {
                     tidied.warnings.push(told("may be left", &error.to_string()));
                     left.push(path);
@@ -101,15 +101,15 @@ impl TransactionFolder<'_> {
         tidied
     }
 
-    /// The folders that were made again whenever an undo of `reverted` was itself undone, or what had put a file in the
-    /// place of one of its folders was.
+    /// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
+    /// file in the place of one of its folders.
     fn made_again(&self, reverted: &Journal) -> Result<Made> {
         let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
         let mut same = HashSet::from([reverted.header.id.clone()]);
         let mut undos = HashSet::new();
-        // The transactions that took away one of the folders, with its path.
+        // The transactions that removed one of the folders, with its path.
         let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
-        // Oldest first: what undoes another is newer than that.
+        // Oldest first: a transaction is older than its undo.
         for loaded in history(self.state)? {
             let journal = loaded?.journal;
             let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
@@ -127,7 +127,7 @@ impl TransactionFolder<'_> {
         Ok(made)
     }
 
-    /// Removes a folder, if it is there and ours.
+    /// Removes a folder if it is there and ours.
     fn remove_empty(&self, record: &Record, is_ours: impl FnOnce(&Identity) -> bool) -> std::io::Result<Removed> {
         let folder = record.path.parent();
         let parent = match self.parents.get(folder) {
@@ -144,7 +144,7 @@ impl TransactionFolder<'_> {
             Some(_) => {}
         }
         match self.workspace().fs().remove_folder(name) {
-            // One that is gone was removed, whatever the call said.
+            // Whatever the call returned, a folder that is gone was removed.
             Err(e) if self.workspace().fs().stat(name)?.is_some() => Ok(Removed::Stays(e)),
             _ => Ok(Removed::From(parent)),
         }
@@ -157,7 +157,7 @@ fn made_by(record: &Record) -> Option<(PathBuf, Identity)> {
     Some((record.path.as_path().to_owned(), *staged))
 }
 
-/// The folder that an entry takes away.
+/// The folder that an entry removes.
 fn taken_by(record: &Record) -> Option<(PathBuf, Identity)> {
     let original = record.change.folder_before()?;
     Some((record.path.as_path().to_owned(), *original))

@@ -41,7 +41,7 @@ use search::SearchResult;
 use stored_report::{Account, CheckAccount};
 use untrusted::{Doubtful, DoubtfulCause};
 
-/// What a file was and became, where it is known.
+/// The old and the new content of a file, as far as they are known.
 pub(crate) type OldAndNew = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// A committed transaction, open.
@@ -55,12 +55,12 @@ pub(crate) struct Loaded {
 #[derive(Debug)]
 pub(crate) enum HistoryEntry {
     Ours(Loaded),
-    /// It may be a committed transaction, and cannot be read, or was not written here.
+    /// It may be a committed transaction, but cannot be read, or was not born here.
     Doubtful(Doubtful),
 }
 
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
-/// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
+/// verifies, is done, and was born in its place counts as history: a repository cannot ship one.
 pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     match look(state, id)? {
         Some(HistoryEntry::Ours(loaded)) => Ok(Some(loaded)),
@@ -68,7 +68,7 @@ pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     }
 }
 
-/// Looks at what stands in history under an id.
+/// Examines what history holds under an id.
 pub(crate) fn look(state: &StateFolder, id: &str) -> Result<Option<HistoryEntry>> {
     match state.section(Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
         Some(section) => look_in(&state.workspace, &section, id),
@@ -76,7 +76,8 @@ pub(crate) fn look(state: &StateFolder, id: &str) -> Result<Option<HistoryEntry>
     }
 }
 
-/// The same in the section that is held: opened anew for each, it could be closed by then, and all of it passed over.
+/// Examines what an open section holds under an id. The section is opened once, not for each id: it could be made
+/// inaccessible meanwhile, and all of it would be passed over.
 fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<HistoryEntry>> {
     let name = Name::new(section, id);
     let (cause, why, header) = match private::open(workspace, name)? {
@@ -87,7 +88,7 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
             Err(doubt) => doubt,
         },
     };
-    // Another process may have moved it to the trash, and emptied it.
+    // Another process may have moved it to the trash and emptied that.
     if workspace.stat(name)?.is_none() {
         return Ok(None);
     }
@@ -95,7 +96,7 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
     Ok(Some(HistoryEntry::Doubtful(Doubtful { id, path, section, cause, why, header })))
 }
 
-/// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
+/// The reasons why a folder is not that of a committed transaction, and the header of its journal if that verifies.
 type NotCommitted = (DoubtfulCause, String, Option<Header>);
 
 fn read(
@@ -125,8 +126,8 @@ fn read(
     Ok(Err((cause, why, header)))
 }
 
-/// The bytes of the originals of a committed transaction. Its journal would tell as well, in ten times the time;
-/// that it is ours, its header tells.
+/// The size of a committed transaction's originals. The whole journal would tell it too, in ten times the time; the
+/// header is enough to tell that the transaction is ours.
 pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     let Some(folder) = open_ours(state, id)? else { return Ok(None) };
     let mut bytes = 0;
@@ -140,7 +141,7 @@ pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// True if it is a committed transaction of this workspace, as far as its header tells.
+/// True if this is a committed transaction of this workspace, as far as its header tells.
 pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
@@ -152,7 +153,7 @@ fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 
-/// True if a name in the folder of a transaction is a slot, or the copy of an original.
+/// True if a name in a transaction's folder is a slot, or the copy of an original.
 fn is_slot(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
@@ -166,12 +167,12 @@ fn open(state: &StateFolder, id: &str) -> Result<Opening> {
     private::open(&state.workspace, Name::new(&section, id))
 }
 
-/// The boot says nothing here, history outlives it: without birth times the inode must do.
+/// The boot is not compared, since history outlives it: without birth times the inode must do.
 fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
     header.id == id && header.folder.is_record_of(&folder.identity)
 }
 
-/// All committed transactions of this workspace, oldest first, each opened when its turn comes.
+/// All committed transactions of this workspace, oldest first; each is opened when its turn comes.
 pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
     Ok(entries(state)?.filter_map(|entry| match entry {
         Ok(HistoryEntry::Ours(loaded)) => Some(Ok(loaded)),
@@ -180,14 +181,15 @@ pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<It
     }))
 }
 
-/// The same with what cannot be acted on.
+/// All of history, with what cannot be acted on.
 pub(crate) fn entries(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
     Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
 }
 
-/// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
+/// All of history for a caller that must not miss any of it: a section that cannot be opened, or is not this user's
+/// alone, is an error.
 pub(crate) fn whole_history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.whole_section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
@@ -199,7 +201,7 @@ impl Loaded {
         &self.journal.header.id
     }
 
-    /// The entries of whose original there is a copy, since its inode had other names.
+    /// The entries of whose original there is a copy, because its inode had other names.
     pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<EntryIndex>> {
         let names = workspace.list(&self.folder)?;
         let entry = |name: &OsString| journal::entry_of_original(name.to_str()?);
@@ -217,7 +219,7 @@ pub(crate) fn reverts(state: &StateFolder) -> Result<Vec<(String, Option<String>
 /// The transactions that are undone, each with the one that undid it. An undo that is undone itself does not count.
 pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
     let mut reverted = HashMap::new();
-    // From the newest on: what undid an undo is newer than that.
+    // From the newest on: an undo is newer than what it reverts.
     for (id, undoes) in reverts(state)?.into_iter().rev() {
         let Some(undone) = undoes else { continue };
         if !reverted.contains_key(&id) {
@@ -228,7 +230,7 @@ pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
 }
 
 impl Engine {
-    /// Looks for the state folder: once in a call, which passes on what was found.
+    /// Finds the state folder. It is found once in a call, which passes it on.
     pub(crate) fn found(&self) -> Result<StateLookup> {
         StateFolder::find(&self.workspace)
     }
@@ -251,7 +253,7 @@ impl Engine {
             let loaded = match entry? {
                 HistoryEntry::Ours(loaded) => loaded,
                 HistoryEntry::Doubtful(doubtful) => {
-                    // It may be about any path.
+                    // Shown whatever the path: its own are unknown.
                     log.push(Logged::unreadable(doubtful.id, doubtful.why));
                     continue;
                 }
@@ -264,8 +266,8 @@ impl Engine {
         Ok(log)
     }
 
-    /// One transaction with its diff. The new content is known as long as the file is as the transaction left it, or
-    /// a later transaction holds it as an original. Nothing is changed, whether it fails or not.
+    /// One transaction with its diff. The new content is known as long as the file is unchanged since, or a later
+    /// transaction holds it as an original. Nothing is changed, whether it fails or not.
     pub fn show(&self, id: &str) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let undone = reverted(&state)?;
@@ -283,7 +285,7 @@ impl Engine {
         Ok(Shown { logged: self.logged(&loaded, undone.get(loaded.id()))?, files })
     }
 
-    /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
+    /// The old and new content of an entry, as far as both are still known; empty where there was no file.
     pub(crate) fn contents(&self, past: &PathHistory<'_>, entry: EntryIndex) -> Result<OldAndNew> {
         let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
@@ -304,7 +306,7 @@ impl Engine {
         Ok((old, new))
     }
 
-    /// A committed transaction, by its id or by the one that it had while it was open.
+    /// A committed transaction, by its id or by the id that it had while it was open.
     pub(crate) fn committed(&self, found: &StateLookup, id: &str) -> Result<(StateFolder, Loaded)> {
         let unknown = || {
             let message = format!("there is no committed transaction {id} here");
@@ -314,7 +316,7 @@ impl Engine {
         let loaded = match look(&state, id)? {
             Some(HistoryEntry::Ours(loaded)) => loaded,
             Some(HistoryEntry::Doubtful(doubtful)) => return Err(doubtful.named()),
-            // It may be the id that it had before its commit.
+            // It may be the id that it had while it was open.
             None => match self.committed_open(found, id, |_| false)? {
                 SearchResult::Found(loaded) => loaded,
                 SearchResult::Perhaps(doubtful) => return Err(doubtful.named()),
@@ -343,8 +345,8 @@ impl Engine {
         })
     }
 
-    /// What was at the target of an entry: in its slot or, where that inode had other names through which it was
-    /// written since, in the copy.
+    /// The original of an entry: from its slot or, if it was written since through another name of that inode, from the
+    /// copy.
     pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);

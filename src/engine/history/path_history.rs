@@ -15,8 +15,8 @@ use crate::index::EntryIndex;
 use crate::path::RelPath;
 use crate::plan::FileState;
 
-/// What history knows of the paths of a transaction. It is read once, when the first path is asked for: there may be
-/// thousands of paths, and thousands of transactions.
+/// What history knows of the paths of a transaction. It is read only once, at the first use: there may be thousands of
+/// paths, and thousands of transactions.
 #[derive(Debug)]
 pub(crate) struct PathHistory<'a> {
     engine: &'a Engine,
@@ -24,7 +24,7 @@ pub(crate) struct PathHistory<'a> {
     pub loaded: &'a Loaded,
     changes: OnceCell<HashMap<RelPath, Vec<PathChange>>>,
     account: OnceCell<Option<Account>>,
-    /// The transaction whose originals were read last: it has those of all files that changed together.
+    /// The transaction whose originals were read last: it holds those of all files that changed together.
     last: RefCell<Option<Loaded>>,
 }
 
@@ -70,8 +70,8 @@ impl<'a> PathHistory<'a> {
         Ok(changes)
     }
 
-    /// The content that the transaction left at a path, as far as it is known: another transaction has it as an
-    /// original, or the edits are on record. In any case its digest tells that it is the one.
+    /// The content that the transaction left at a path, if it is known: another transaction has it as an original, or
+    /// the edits are recorded. Its digest verifies it.
     pub(crate) fn left(
         &self,
         path: &RelPath,

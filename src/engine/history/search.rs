@@ -7,24 +7,24 @@ use crate::engine::store::state::StateLookup;
 use crate::error::Result;
 use crate::journal::Header;
 
-/// The condition by which a committed transaction is searched.
+/// What a search for a committed transaction looks for.
 pub(crate) struct SearchFor<I, M> {
-    /// True if the header of a transaction is the one.
+    /// True for the header of the wanted transaction.
     pub is_it: I,
-    /// True if one without a readable header may be it.
+    /// True if a transaction without a readable header may be the wanted one.
     pub may_be: M,
 }
 
 /// The result of a search for a committed transaction.
 pub(crate) enum SearchResult {
     Found(Loaded),
-    /// None that can be acted on is it; one that cannot may be.
+    /// None was found, but one that cannot be acted on may be the wanted one.
     Perhaps(Doubtful),
     Nothing,
 }
 
 impl Engine {
-    /// What became of an open transaction by its commit.
+    /// Finds the committed transaction that an open one became.
     pub(crate) fn committed_open(
         &self,
         found: &StateLookup,
@@ -34,8 +34,8 @@ impl Engine {
         self.search(found, SearchFor { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
-    /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
-    /// decides.
+    /// Finds the newest committed transaction that matches. If one cannot be acted on, its header decides where that
+    /// can be read.
     pub(crate) fn search<I, M>(
         &self,
         found: &StateLookup,
@@ -47,7 +47,7 @@ impl Engine {
     {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(SearchResult::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
-        // In this order: what moves from the one to the other meanwhile is seen in one of them.
+        // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
         let mut perhaps = untrusted::interrupted(state)?;
         perhaps.retain(is_perhaps);
         for entry in whole_history(state)?.rev() {
@@ -57,13 +57,13 @@ impl Engine {
                 HistoryEntry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
             }
         }
-        // The one that says so itself comes first.
+        // One whose header matches comes first.
         perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
         Ok(perhaps.into_iter().next().map_or(SearchResult::Nothing, SearchResult::Perhaps))
     }
 }
 
-/// Nobody knows the key of one that cannot be read.
+/// Searches for a key. A transaction without a readable header may have any.
 pub(crate) fn having_key(key: &str) -> SearchFor<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
     SearchFor { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
 }

@@ -1,6 +1,6 @@
-//! `report.json` in a transaction's folder: who, what was asked, what came of it.
+//! `report.json` in a transaction's folder: who committed it, what was asked, and the result.
 //!
-//! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
+//! No decision rests on it: the hash chain does not cover it, and one that cannot be read counts as missing.
 
 use std::borrow::Cow;
 use std::io;
@@ -26,7 +26,7 @@ use crate::text::{Applied, MatchKind};
 /// The name in a transaction's folder.
 pub(crate) const FILE_NAME: &str = "report.json";
 
-/// The text.
+/// The report as it is read back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Account {
     pub program: String,
@@ -35,19 +35,19 @@ pub(crate) struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckAccount>,
     pub files: Vec<FileAccount>,
-    /// What was replaced in the files that were edited, as far as it is not much.
+    /// What was replaced in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splices: Vec<SplicedAccount<'static>>,
 }
 
-/// The facts of a transaction besides its plan: who acts, and what is answered.
+/// The parts of a report that do not come from the plan: who acts, and what is answered.
 #[derive(Debug)]
 pub(crate) struct ReportSource<'a> {
     pub program: &'a str,
     pub files: Vec<FileReport>,
 }
 
-/// The text as it is written: it can be long, and nothing of it is copied for that.
+/// The report as it is written. It can be long, so it borrows everything.
 #[derive(Serialize)]
 struct StoredReport<'a> {
     program: &'a str,
@@ -69,7 +69,7 @@ impl Serialize for StoredFiles<'_> {
     }
 }
 
-/// Digests as their hex digits; what is none reads as no digest.
+/// Digests as hex digits; an invalid one is read as none.
 mod hex {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -93,7 +93,7 @@ mod hex {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SplicedAccount<'a> {
     pub path: Cow<'a, str>,
-    /// Start, end, and what took the place.
+    /// Start, end, and the replacement.
     pub splices: Vec<(usize, usize, Cow<'a, str>)>,
 }
 
@@ -176,7 +176,7 @@ impl FileAccount {
 }
 
 impl Account {
-    /// What stands in the folder of a transaction; `None` where that is nothing that can be read.
+    /// The report in a transaction's folder; `None` where there is none that can be read.
     pub(crate) fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Self>> {
         let name = Name::new(folder, FILE_NAME);
         let Ok(file) = workspace.fs().open_file(name) else { return Ok(None) };
@@ -188,7 +188,7 @@ impl Account {
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
-    /// What a file became, from what it was. The caller compares its digest: this is but a hint.
+    /// The new content of a file, computed from the old one. The caller must verify its digest: this is only a hint.
     pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
         let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&*account.path))?;
         let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
@@ -199,7 +199,7 @@ impl Account {
         Some(splices.apply(original))
     }
 
-    /// The report again.
+    /// The report, as the engine answered it.
     pub(crate) fn into_report(self) -> Report {
         Report {
             files: self.files.into_iter().map(FileAccount::into_report).collect(),
@@ -210,7 +210,7 @@ impl Account {
 }
 
 impl ReportSource<'_> {
-    /// Writes the text, with the check that was passed.
+    /// Writes the report, with the check that passed.
     pub(crate) fn tell(
         &self,
         plan: &Plan,
@@ -224,7 +224,7 @@ impl ReportSource<'_> {
     }
 }
 
-/// What a plan replaces, so that a later undo can tell it from what others replaced.
+/// The replacements of a plan, so that a later undo can tell them from those of others.
 struct Remembered<'a>(&'a Plan);
 
 impl<'a> Remembered<'a> {
@@ -232,7 +232,7 @@ impl<'a> Remembered<'a> {
         self.accounts().next().is_none()
     }
 
-    /// As long as there is room.
+    /// The replacements of each file, as long as there is room.
     fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
         let mut room = limits::SPLICES_BYTES;
         self.0.entries.iter().filter_map(move |entry| {
@@ -267,7 +267,7 @@ impl CheckAccount {
         Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone() }
     }
 
-    /// The check again.
+    /// The check, as a run.
     pub(crate) fn into_run(self) -> CheckRun {
         let took = std::time::Duration::from_millis(self.milliseconds);
         CheckRun { command: self.command, ended: Ended { verdict: Verdict::Passed, tail: self.output, took } }

@@ -1,7 +1,8 @@
 //! The trash: folders that are about to be deleted.
 //!
-//! What was never swapped goes without a look. What stood at its target once is looked at again right before it is
-//! unlinked, since some program may have it open and have written into it; what was taken back also stays for a while.
+//! What was never swapped is deleted without being verified. What once stood at its target is verified again right
+//! before it is unlinked, since a program may have had it open and written into it; what was rolled back also stays for
+//! a while.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -22,8 +23,8 @@ use crate::journal::recover::Seen;
 use crate::journal::{self, Journal, Mark, Record, slot_name};
 use crate::limits;
 
-/// Folders that were in the trash at some moment. They may be unlinked after a sync that came after that moment:
-/// else a power cut could bring back the folder's old place with half of its content.
+/// The folders that were in the trash at some moment. They may be unlinked only after a sync that followed that moment:
+/// else a power cut could bring a folder back to its old place with half of its content.
 #[derive(Debug)]
 pub(crate) struct Trash {
     folder: Option<Handle>,
@@ -31,24 +32,24 @@ pub(crate) struct Trash {
 }
 
 impl Trash {
-    /// The section, where there is something in it.
+    /// The section, if there is something in it.
     pub(crate) fn folder(&self) -> Option<&Handle> {
         self.folder.as_ref().filter(|_| !self.ids.is_empty())
     }
 }
 
-/// What goes besides what never came to its journal, or was forgotten before its first swap.
+/// What is deleted, besides folders that have no journal or were dropped before their first swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goes<'a> {
-    /// These, without a look: a recovery found that none of their entries was swapped.
+    /// These, without being verified: a recovery found that none of their entries was swapped.
     Unswapped(&'a [String]),
-    /// The transactions that were pruned.
+    /// Pruned transactions.
     Pruned,
-    /// That, and what was taken back long enough before this moment, by the file system's clock.
+    /// Pruned transactions, and those rolled back long enough before this moment of the file system's clock.
     AllBefore(Timestamp),
 }
 
-/// A folder in which somebody had written since: it is in `kept/` now.
+/// A folder that somebody had written into; it is in `kept/` now.
 #[derive(Debug)]
 pub(crate) struct Rescued {
     pub id: String,
@@ -66,8 +67,8 @@ pub(crate) fn list(state: &StateFolder) -> Result<Trash> {
     Ok(Trash { folder, ids })
 }
 
-/// The trash after a commit. A durable one has just synced; another one does so itself, once it is worth it. Answers what
-/// is to be told.
+/// Empties the trash after a commit: a durable one has just synced; another one syncs for this once enough has
+/// gathered. Returns warnings.
 pub(crate) fn after_commit(state: &StateFolder, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
     let rescued = if durable {
         empty(state, trash, Goes::AllBefore(now))
@@ -87,7 +88,7 @@ pub(crate) fn sync_and_empty(state: &StateFolder, goes: Goes<'_>) -> Result<Vec<
     Ok(empty(state, &trash, goes))
 }
 
-/// Unlinks, after a sync, all that is in one folder of the trash: a person said so.
+/// Unlinks, after a sync, everything in one folder of the trash, at a person's request.
 pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     let Some(section) = state.section(Section::Trash)? else { return Ok(()) };
     barrier::pass(state, &section, |each| each.sections(state))?;
@@ -96,11 +97,11 @@ pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Unlinks what was in the trash: plain unlinks and an rmdir a folder, never recursively. Whatever is left, because
-/// somebody else is at it or put something there, waits for the next time.
+/// Unlinks what was in the trash: plain unlinks and one rmdir for each folder, never recursively. What is left, because
+/// another process works on it or put something there, waits for the next time.
 fn empty(state: &StateFolder, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
     let Some(section) = &trash.folder else { return Vec::new() };
-    // What cannot be looked at now can be looked at the next time.
+    // What cannot be examined now is examined the next time.
     trash.ids.iter().filter_map(|id| empty_one(state, section, id, goes).ok().flatten()).collect()
 }
 
@@ -119,7 +120,7 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
             is_past(state.workspace.stat_handle(&folder)?.changed, now, state.workspace.protocol.grace)
         }
     };
-    // Of two that empty the trash at a time, one would unlink what the other one has just put aside.
+    // Of two processes that empty the trash, one could unlink what the other has just moved to `kept/`.
     if !is_due || !state.workspace.try_lock(&folder)? {
         return Ok(None);
     }
@@ -132,7 +133,7 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
     }
 }
 
-/// The mark of a folder whose files may be open somewhere; `None` where they were never swapped.
+/// The mark of a folder whose files may be open somewhere; `None` if they were never swapped.
 fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     let names = workspace.list(folder)?;
     let begins = |name: &&OsString| name.to_string_lossy().starts_with(Mark::Sealed.file_name());
@@ -145,14 +146,14 @@ fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     })
 }
 
-/// True if a folder came here so long ago. A time that is still to come is that of a clock that was set back.
+/// True if a folder came here at least `grace` ago. A time in the future comes from a clock that was set back.
 fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
     let seconds = now.seconds - came.seconds;
     seconds >= grace.as_secs().cast_signed() || seconds < -grace.as_secs().cast_signed()
 }
 
-/// Unlinks the slots that hold what the journal says, each right after it was looked at. Answers what is not to be
-/// deleted, in a few words.
+/// Unlinks the slots that hold what the journal records, each right after it was verified. Returns a short description
+/// of what must not be deleted.
 fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String>> {
     let (journal, mark) = match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
         Some(Ok(read)) => read,
@@ -167,7 +168,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,
             SlotContent::Written | SlotContent::Original => false,
-            // It is not removed if there is anything in it.
+            // A folder is not removed if anything is in it.
             SlotContent::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
             SlotContent::AsRecorded | SlotContent::Unswapped => state.workspace.unlink(name).map(|()| true)?,
         };
@@ -187,7 +188,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         (true, false) => None,
         (true, true) => Some("files that are not txedit's".to_owned()),
         (false, _) => {
-            let when = if mark == Mark::Done { "it was committed" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "it was committed" } else { "it was rolled back" };
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })
@@ -209,7 +210,7 @@ fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsS
     Ok(matches!(see(workspace, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
 }
 
-/// Puts a folder of the trash into `kept/`, durably.
+/// Moves a folder from the trash to `kept/`, durably.
 fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
     state.move_transaction(id, Section::Trash, Section::Kept)?;
     barrier::pass(state, &state.workspace.root, |each| {
@@ -221,14 +222,15 @@ fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
     Ok(Rescued { id: id.to_owned(), warning })
 }
 
-/// Unlinks whatever is in a folder, and it. The journal goes last: without it the rest would count as never swapped.
+/// Unlinks everything in a folder, then the folder. The journal goes last: without it the rest would count as never
+/// swapped.
 fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
     let mut names = workspace.fs().list(folder).unwrap_or_default();
     names.sort_by_key(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
     for name in &names {
         let name = Name::new(folder, name);
         match workspace.fs().stat(name) {
-            // A staged folder is empty, or it is not txedit's any more.
+            // A staged folder is empty; one that is not is no longer txedit's.
             Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(workspace.fs().remove_folder(name)),
             _ => drop(workspace.fs().unlink(name)),
         }

@@ -1,4 +1,5 @@
-//! One request made of what is staged and what comes on top of it: edits see what the edits before them left.
+//! Composes one request from what is staged and what is added to it: edits apply to the result of the edits before
+//! them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use crate::text;
 #[derive(Debug)]
 pub(super) struct Composed {
     pub request: Request,
-    /// For each file of it, what of the second request is in it.
+    /// For each file of the request, the part of the added request that is in it.
     pub origins: Vec<Option<AddedEntry>>,
-    /// For each file of it, the entry of the first request that it was. A path can have two: one that leaves it, and one
-    /// that takes it.
+    /// For each file of the request, the entry of the staged request that it was. A path can have two: one that leaves
+    /// it, and one that takes it.
     pub staged: Vec<Option<usize>>,
 }
 
@@ -25,18 +26,18 @@ pub(super) struct Composed {
 pub(super) struct AddedEntry {
     /// The entry of the request that was added.
     pub file: usize,
-    /// Edits that were there before.
+    /// The number of edits that were staged before.
     pub edits_before: usize,
 }
 
-/// Adds a request to what is staged. `is_there` says whether a path was there before anything was staged. Paths are all
-/// written in the same way.
+/// Adds a request to what is staged. `is_there` tells whether a path existed before anything was staged. All paths must
+/// be written in the same way.
 pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path) -> bool) -> Result<Composed> {
     let origins = vec![None; staged.files.len()];
     let indices = (0..staged.files.len()).map(Some).collect();
     let mut composed = Composed { request: staged, origins, staged: indices };
     let mut findings = Findings::new();
-    // Entries of one request know nothing of each other: only what was staged before is under them.
+    // Entries of one request do not see each other: they apply only to what was staged before.
     let results =
         composed.request.files.iter().filter_map(|entry| entry.result().map(|path| path.to_path_buf())).collect();
     for (file, entry) in added.files.iter().enumerate() {
@@ -128,7 +129,7 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
     entry.path.as_path() == path || entry.result().is_some_and(|result| result.as_path() == path)
 }
 
-/// `new` on the result of `old`.
+/// Adds `new` to the result of `old`.
 fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&Path) -> bool) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
@@ -193,7 +194,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&P
     }
 }
 
-/// A move that leads back to where the file was is none.
+/// The move, unless it leads back to where the file was.
 fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
     to.filter(|to| to.path != old.path).cloned()
 }
@@ -232,7 +233,7 @@ mod tests {
         Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail })
     }
 
-    /// One on top of the other; the path and the change of each file.
+    /// Composes two file requests; returns the path and the change of each resulting file.
     fn both(first: FileRequest, second: FileRequest) -> Result<Vec<String>> {
         let of = |file| Request { files: vec![file], ..Request::default() };
         let composed = compose(of(first), &of(second), &|path| path.starts_with("there"))?;

@@ -1,8 +1,8 @@
 //! Open transactions: edits are staged over several calls, previewed as a whole, and committed or rolled back.
 //!
-//! Nothing but `open/<id>/` is written before the commit. What is staged is one request that grows; with it stands what
-//! each file was, so that a file that another program changed meanwhile is noticed, and the edits carried over to it
-//! only where no line that they touch was touched.
+//! Only `open/<id>/` is written before the commit. What is staged is one growing request. With it stands the digest of
+//! each file at the time, so that a change by another program is noticed; the edits are carried over to the changed
+//! file only if they touch none of its changed lines.
 
 mod compose;
 mod rollback;
@@ -35,16 +35,16 @@ use stored::StoredBase;
 /// One of the attempts to commit an open transaction.
 #[derive(Clone, Copy)]
 struct CommitAttempt<'c> {
-    /// The plan that was previewed.
+    /// The hash of the plan that was previewed.
     plan_hash: Option<Digest>,
-    /// Set when the files were found to be what the staged edits fit.
+    /// Set once the staged edits were found to fit the files.
     is_settled: &'c Cell<bool>,
-    /// True if another program has come in between before.
+    /// True if another program interfered with an earlier attempt.
     again: bool,
 }
 
-/// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
-/// lapses, or is closed when it is committed once more.
+/// Closes a committed open transaction. The commit stands even if this fails: a warning says so, and the open
+/// transaction expires, or is closed when it is committed once more.
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
@@ -55,7 +55,7 @@ fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Repo
     report
 }
 
-/// Moves the folder to the trash and empties that, after a sync.
+/// Moves the folder to the trash and empties the trash, after a sync.
 fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
     state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
     drop(opened);
@@ -80,10 +80,9 @@ impl Engine {
         Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
     }
 
-    /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
-    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. Committing it once more gives the same
-    /// answer again. On failure it is still open, and the error's outcome says what is true of the files, as of
-    /// [`apply`](Self::apply).
+    /// Commits exactly what is staged or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
+    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. On failure the transaction is
+    /// still open, and the error's outcome tells the state of the files. Committing it once more gives the same answer again.
     pub fn commit_staged(
         &self,
         id: &str,
@@ -118,11 +117,11 @@ impl Engine {
             other => other?,
         };
         if let Some(report) = again(found, false)? {
-            // The process died between its commit and this.
+            // An earlier process died between the commit and the closing.
             return Ok(closed(&state, opened, report));
         }
         let staged = Request { check, ..request_of(&opened)? };
-        // What stands against the staged edits, or is not what was previewed, does not go away by itself.
+        // A conflict with the staged edits, or another plan than was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
             let commit_attempt = CommitAttempt { plan_hash, is_settled: &is_settled, again: attempt > 1 };
@@ -132,7 +131,7 @@ impl Engine {
         Ok(closed(&state, opened, report))
     }
 
-    /// Tries it once.
+    /// Makes one attempt.
     fn commit_once(
         &self,
         opened: &OpenedFolder,
@@ -151,7 +150,7 @@ impl Engine {
             locked.stat_again(&self.workspace)?;
         }
         let LockedTargets { places, parents, locks } = locked;
-        // The edits may be others now; the paths are the same.
+        // Settling may have changed the edits, but not the paths.
         let (mut prepared, mut files) = self.prepare(&request, paths, places, parents, run)?;
         if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
             is_settled.set(false);
@@ -179,12 +178,12 @@ impl Engine {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 
-    /// The same request with every path as the workspace knows it, so that one file has one name.
+    /// The request with every path as the workspace knows it, so that each file has one name.
     fn in_root(&self, request: &Request) -> Request {
         let mut resolver = self.resolver();
         let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
             Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
-            // What is wrong with it, if anything is, is told where it is tried.
+            // An invalid path is reported where the request is tried.
             _ => {
                 if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
                     *path = rel.asked();
@@ -193,8 +192,8 @@ impl Engine {
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name, and so
-            // is a new file there, which what it leads to may have made free by then.
+            // Only the target of a symlink can be edited. To move or delete a symlink is refused by its own name; so is
+            // a new file in its place, since by then its target may be free.
             let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
             let stays = !file.vacates() && !is_new;
             name(&mut file.path, stays);
@@ -214,7 +213,7 @@ impl Engine {
     }
 }
 
-/// True if there is no open transaction of an id any more.
+/// True if the open transaction is gone.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }
@@ -224,18 +223,18 @@ fn unreadable(opened: &OpenedFolder, what: &str) -> Error {
     Error::new(ErrorKind::UnknownTransaction, message).of_transaction(&opened.id)
 }
 
-/// The request that is staged. Its paths are validated like those of any request.
+/// The staged request. Its paths are validated like those of any request.
 fn request_of(opened: &OpenedFolder) -> Result<Request> {
     let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
     if request.files.is_empty() {
-        // What was staged last took back what was staged first.
+        // What was staged last reverted what was staged first.
         return Ok(request);
     }
     crate::request::validate::check(&request, crate::request::validate::PathRule::AbsoluteOrRelative)?;
     Ok(request)
 }
 
-/// The content that each entry was staged upon.
+/// The content that each entry was staged on.
 fn bases_of(opened: &OpenedFolder) -> Result<Vec<StoredBase>> {
     opened.stored.bases().map_err(|what| unreadable(opened, what))
 }
@@ -268,10 +267,10 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     Ok(listed.collect())
 }
 
-/// Drops those that lapsed.
+/// Drops expired open transactions.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
     for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
-        // Somebody else may sweep it in the same moment.
+        // Another process may sweep it at the same moment.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }
     Ok(())

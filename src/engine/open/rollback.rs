@@ -1,4 +1,4 @@
-//! Rolls back open transactions, though their commit may be through or interrupted.
+//! Discards open transactions, even where their commit may be complete or interrupted.
 
 use super::is_gone;
 use super::store::OpenedFolder;
@@ -10,9 +10,8 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Engine {
-    /// Drops an open transaction, by which no file is changed. What is interrupted is recovered first, for it may be its
-    /// commit: one that is committed after that cannot be dropped any more. On failure it is still open, unless it
-    /// was committed. Answers what is to be told besides.
+    /// Discards an open transaction, which changes no file. Interrupted transactions are recovered first, since one may
+    /// be its commit; a committed one can no longer be discarded. Returns warnings.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
         let (found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
@@ -24,7 +23,7 @@ impl Engine {
 
     fn drop_open(&self, found: &StateLookup, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
         let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
-        // In doubt it is not said that nothing was changed.
+        // In doubt, the answer must not say that nothing was changed.
         let may_be = |doubtful: &Doubtful| {
             doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
         };
@@ -32,7 +31,7 @@ impl Engine {
             SearchResult::Nothing => super::close(&state, opened),
             SearchResult::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
             SearchResult::Found(loaded) => {
-                // The process died between its commit and this.
+                // The process died between the commit and the closing.
                 if let Err(error) = super::close(&state, opened) {
                     warnings.push(format!("the open transaction {id} could not be closed: {}", error.message()));
                 }
@@ -41,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// The same for what makes no sense after its commit, nor while that is interrupted.
+    /// Opens a transaction for calls that make no sense after its commit, or while that is interrupted.
     pub(super) fn still_open(
         &self,
         found: &StateLookup,
@@ -53,7 +52,7 @@ impl Engine {
         Ok((state, opened))
     }
 
-    /// Refuses where the commit of what is still open is interrupted, or through.
+    /// Refuses if the commit of an open transaction is interrupted or complete.
     pub(super) fn not_committed(&self, found: &StateLookup, id: &str) -> Result<()> {
         match self.committed_open(found, id, |_| false)? {
             SearchResult::Nothing => Ok(()),
@@ -62,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Returns the error that names its commit if an open transaction is gone because it was committed.
+    /// The error that names the commit, if an open transaction is gone because it was committed.
     pub(super) fn or_committed(&self, found: &StateLookup, id: &str, error: Error) -> Error {
         match self.committed_open(found, id, |_| false) {
             Ok(SearchResult::Perhaps(doubtful)) if is_gone(&error) => {

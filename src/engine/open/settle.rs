@@ -1,4 +1,4 @@
-//! Files that changed since something was staged for them: the edits are carried over, or refused with the reason.
+//! Handles files that changed since something was staged for them: carries the edits over, or refuses with the reason.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub(super) struct Rebased {
     applied: Option<Vec<Applied>>,
 }
 
-/// Tells it in the reports of the files.
+/// Adds what was carried over to the reports of the files.
 pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
     for (file, rebased) in files.iter_mut().zip(rebased) {
         let Some(rebased) = rebased else { continue };
@@ -39,8 +39,9 @@ pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
 }
 
 impl Engine {
-    /// Makes each entry fit what its file is now: unchanged since it was staged, or changed where that does no harm.
-    /// `bases` holds what the entries stand upon; nothing for one that is new. The entries expect what was found.
+    /// Makes each entry fit the present content of its file: unchanged since it was staged, or changed without harm.
+    /// `bases` holds the contents that the entries were staged on, `None` for a new entry. The entries then expect what
+    /// was found.
     pub(super) fn settle(
         &self,
         opened: &OpenedFolder,
@@ -48,7 +49,7 @@ impl Engine {
         bases: &[Option<StoredBase>],
         run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
-        // What leaves a path is no business of the new file that takes it.
+        // An entry that leaves a path does not matter to the new file that takes it.
         let free: HashSet<PathBuf> =
             request.files.iter().filter(|entry| entry.vacates()).map(|entry| entry.path.to_path_buf()).collect();
         let entries = request.files.iter_mut().zip(bases);
@@ -61,7 +62,7 @@ impl Engine {
             .collect()
     }
 
-    /// The same for all that is staged.
+    /// Settles all staged entries.
     pub(super) fn settle_all(
         &self,
         opened: &OpenedFolder,
@@ -103,7 +104,7 @@ impl Engine {
         Ok(Some(rebased))
     }
 
-    /// Keeps what is needed to carry edits over later.
+    /// Keeps the base that is needed to carry edits over later.
     pub(super) fn keep_base(
         &self,
         opened: &OpenedFolder,
@@ -118,13 +119,13 @@ impl Engine {
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         match self.current(&path, run.cancel)? {
             Some(content) if Digest::of(&content) == base => opened.keep(&self.workspace, &content, base),
-            // It changed in this moment, or it had changed before and was carried over: the base was kept then.
+            // It has just changed, or had changed before and was carried over: the base was kept then.
             _ if opened.base(&self.workspace, base)?.is_some() => Ok(()),
             _ => Err(crate::engine::store::snapshot::changed(&entry.path, "changed while it was staged")),
         }
     }
 
-    /// Turns edits that are placed by lines into places in what is staged: what is written down needs no patch.
+    /// Turns edits that are placed by lines into edits by offset in the staged content: what is stored needs no patch.
     pub(super) fn place_edits(&self, staged: &Request, added: &mut Request, run: Run<'_>) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
             let (path, edits) = match &mut entry.change {
@@ -176,7 +177,7 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
     let staged = text::edit(old, edits).ok()?;
     let moved = rebase(old, current, &staged.splices)?;
     if edits.iter().all(|edit| matches!(edit.anchor, Anchor::Text { .. })) {
-        // Another place that matches by now, or one that does no more, says that the edits mean something else here.
+        // If another place matches by now, or one no longer does, the edits mean something else here.
         let again = text::edit(current, edits).ok()?;
         if again.splices != moved {
             return None;
@@ -186,7 +187,7 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
     Some(Rebased { foreign_diff, applied: Some(staged.applied) })
 }
 
-/// Splices as edits that apply one after the other: the last comes first, and moves none of the others.
+/// Splices as edits that apply in sequence: the last comes first, so that it moves none of the others.
 fn places(content: &[u8], splices: &Splices) -> Vec<Edit> {
     let splices: Vec<_> = splices.iter().collect();
     let edit = |splice: &&Splice| Edit {
@@ -201,7 +202,7 @@ fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
     diff::unified(old, current, &name, &name, limits::DIFF_BYTES)
 }
 
-/// The error of a file that changed where something is staged, with both sides.
+/// The error for a file that changed where something is staged, with both sides.
 fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {

@@ -1,4 +1,4 @@
-//! Staging: new edits come on top of what is staged, are tried, and are written down.
+//! Stages new edits: adds them to what is staged, tries the whole, and stores it.
 
 use super::compose::{Composed, compose};
 use super::settle;
@@ -35,7 +35,7 @@ impl Before {
     }
 }
 
-/// All of it together, tried out.
+/// The staged and the added request together, as they were tried.
 struct Tried {
     composed: Composed,
     /// The bases of the entries that were staged before.
@@ -44,8 +44,8 @@ struct Tried {
 }
 
 impl Engine {
-    /// Opens a transaction, or adds to one. Edits see what the edits before them left; no file is changed. On failure
-    /// what was staged before is as it was. A request that is a dry run is only tried.
+    /// Opens a transaction, or adds to one. Edits apply to the result of the edits before them; no file is changed. On
+    /// failure what was staged before is unchanged. A dry run is only tried.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
@@ -102,7 +102,8 @@ impl Engine {
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 
-    /// Verifies that the paths of a request still are those that it was tried with: they were resolved one after the other.
+    /// Verifies that the paths of a request still lead where they did when it was tried: they were resolved one after
+    /// the other.
     fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
         let now = self.in_root(request);
         for (now, before) in now.files.iter().zip(&added.files) {
@@ -113,8 +114,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts `added` on top of what is staged, and tries all of it. What was staged before stands at its base, or is
-    /// carried over to what its file is now.
+    /// Adds `added` to what is staged and tries the whole. Earlier entries apply to their base, or are carried over to
+    /// the present content of their file.
     fn try_out(
         &self,
         opened: Option<&OpenedFolder>,
@@ -137,7 +138,7 @@ impl Engine {
         Ok(Tried { composed, bases, files })
     }
 
-    /// The entries as they are written down, the contents that they stand upon kept.
+    /// The entries in their stored form; the contents that they were staged on are kept.
     fn written(&self, opened: &OpenedFolder, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.files.len());
         for (at, entry) in tried.composed.request.files.iter().enumerate() {
@@ -151,8 +152,8 @@ impl Engine {
         Ok(written)
     }
 
-    /// What a `hash_after` of an earlier stage is expected to be, it must be; then nothing is left for the commit to
-    /// compare but the base. Answers which entries were pinned.
+    /// Verifies that a file whose expected hash is the `hash_after` of an earlier stage still gets that content; then
+    /// only the base is left for the commit to compare. Returns which entries were pinned.
     fn check_staged_hashes(
         &self,
         opened: Option<&OpenedFolder>,
@@ -178,7 +179,7 @@ impl Engine {
 }
 
 impl Tried {
-    /// The reports of what was added, as it will be on top of the rest.
+    /// The reports of what was added, on top of the rest.
     fn added(&self) -> Vec<FileReport> {
         let both = self.composed.origins.iter().zip(&self.files);
         both.filter_map(|(origin, file)| {
@@ -190,7 +191,7 @@ impl Tried {
 }
 
 impl Composed {
-    /// An error about the whole, in the words of what was just added.
+    /// An error of the whole request, in terms of what was just added.
     fn name(&self, error: Error) -> Error {
         let Some(origin) = error.file().and_then(|file| *self.origins.get(file)?) else { return error.in_no_file() };
         let edit = error.edit().and_then(|edit| edit.checked_sub(origin.edits_before));

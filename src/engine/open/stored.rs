@@ -1,4 +1,4 @@
-//! An open transaction as it is written down: what was asked, and what the files were then.
+//! The stored form of an open transaction: what was asked, and what the files were then.
 //!
 //! It is untrusted when it is read: its paths are checked like those of any request, and its bases are only compared.
 
@@ -11,29 +11,29 @@ use crate::identity::Identity;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
-/// The file.
+/// The content of `transaction.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stored {
     /// The version of this format.
     pub open: u32,
-    /// The folder that it was written into: a copy of it is not acted on.
+    /// The folder that it was written in: a copy is not acted on.
     pub folder: StoredFolder,
     /// The program and process that opened it.
     pub owner: String,
-    /// When it lapses, in seconds since 1970.
+    /// The time at which it expires, in seconds since 1970.
     pub expires: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub files: Vec<StoredFile>,
 }
 
-/// The content that an entry was staged upon.
+/// The content that an entry was staged on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredBase {
     /// The digest of the file when it was staged; `None` if there was no file.
     pub digest: Option<Digest>,
-    /// True if the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller named the content that it must be; then edits are never carried over to another.
     pub is_pinned: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct StoredFile {
     path: StoredBytes,
     /// The digest of the file when it was staged; `None` if there was no file.
     base: Option<String>,
-    /// True if the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller named the content that it must be; then edits are never carried over to another.
     #[serde(default)]
     pinned: bool,
     change: StoredChange,
@@ -69,7 +69,7 @@ pub(super) struct StoredFile {
     mode: Option<StoredMode>,
 }
 
-/// Bytes as text where they are, else as hex digits.
+/// Bytes, as text where they are UTF-8, else as hex digits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredBytes {
@@ -152,7 +152,7 @@ const fn if_exists(replace: bool) -> IfExists {
 }
 
 impl StoredEdit {
-    /// `None` of an edit by lines, which should have been turned into places before.
+    /// `None` for an edit by lines, which should have been turned into an edit by offset before.
     fn of(edit: &Edit) -> Option<Self> {
         let new = StoredBytes::of(&edit.replacement);
         Some(match &edit.anchor {
@@ -197,7 +197,7 @@ impl StoredEdit {
 }
 
 impl StoredFile {
-    /// `None` of an entry with edits by lines that could not be placed.
+    /// `None` for an entry with edits by lines that could not be placed.
     pub(super) fn of(entry: &FileRequest, base: StoredBase) -> Option<Self> {
         let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect::<Option<Vec<_>>>();
         let change = match &entry.change {
@@ -248,19 +248,19 @@ impl StoredFile {
 }
 
 impl Stored {
-    /// The bytes with which the file begins that was written into `folder`.
+    /// The first bytes of a file that was written in `folder`.
     pub(super) fn start(folder: &StoredFolder) -> Vec<u8> {
         let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// The request that is staged.
+    /// The staged request.
     pub(super) fn request(&self) -> Result<Request, StoredDefect> {
         let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
         Ok(Request { files, label: self.label.clone(), ..Request::default() })
     }
 
-    /// The content that each entry was staged upon.
+    /// The content that each entry was staged on.
     pub(super) fn bases(&self) -> Result<Vec<StoredBase>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
@@ -283,7 +283,7 @@ mod tests {
         FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
     }
 
-    /// Written down and read again.
+    /// An entry, stored and read again.
     fn again(entry: &FileRequest, base: StoredBase) -> (FileRequest, StoredBase) {
         let file = StoredFile::of(entry, base).unwrap();
         let folder = StoredFolder { inode: 1, born: None };

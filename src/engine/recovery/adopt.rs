@@ -1,7 +1,7 @@
-//! Adopts a journal that was not written in the folder that it is in, on a person's word: it becomes one of this folder.
+//! Adopts a journal that was not born in its folder, at a person's word: it becomes a journal of this folder.
 //!
-//! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
-//! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
+//! A copy has other inodes, so txedit's own new files would count as somebody else's. An adopted journal names the
+//! inodes that are here, so that everything can be rolled back or finished, and what is finished can be undone.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
-/// The folder of a transaction with its id, and the journal that was read there.
+/// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
     pub folder: &'a Handle,
     pub mark: Mark,
 }
 
-/// The journal as it would have been written here; `None` where it was.
+/// The journal as it would have been written here; `None` if it was born here.
 pub(super) fn adopt(
     state: &StateFolder,
     found: &FoundFolder<'_>,
@@ -61,7 +61,7 @@ pub(super) fn adopt(
     Ok(Some(journal))
 }
 
-/// Observes the target of an entry and its slot, by their names alone. `made` has the entries of the folders that the
+/// Observes the target and slot of an entry, by name alone. `made` holds the entries of the folders that the
 /// transaction makes.
 fn observe(
     state: &StateFolder,
@@ -74,7 +74,7 @@ fn observe(
     let path = &record.path;
     let parent = match state.workspace.find_folder(&state.workspace.root, path.parent())? {
         Some(parent) => Some(parent),
-        // Not there yet, or no more.
+        // The folder is not made yet, or it is gone.
         None => match made.get(path.parent()) {
             Some(made) => state.workspace.find_folder(folder, slot_name(*made))?,
             None => None,

@@ -7,15 +7,15 @@ use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::RecoveryDecision;
 
-/// The refusal where a folder of its name is in the section to which it will go: a restored backup has brought it
-/// here once more after it had come to its end.
+/// The error if the section to which the transaction will go has a folder of its name: it was finished there, and a
+/// restored backup brought it back to `txn/`.
 pub(super) fn taken(
     transaction: &TransactionFolder<'_>,
     decision: RecoveryDecision,
     wish: Wish,
 ) -> Result<Option<Error>> {
     let section = match (wish, decision) {
-        // Where it goes to `kept/`, that is told by the move, which is all that is done.
+        // The move to `kept/`, which is all that a discard does, reports this itself.
         (Wish::Discard, _) | (_, RecoveryDecision::Wait) => return Ok(None),
         (_, RecoveryDecision::Forward) => Section::History,
         (_, RecoveryDecision::Back | RecoveryDecision::Drop) => Section::Trash,

@@ -11,7 +11,7 @@ use crate::error::{Error, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Record};
 
-/// Why a transaction is left as it is, before any of its files is looked at.
+/// The reason why a transaction is left as it is before any of its files is observed.
 pub(super) enum Left {
     Running,
     Refused(Refusal),
@@ -45,12 +45,13 @@ impl Left {
     }
 }
 
-/// The reason of one that somebody is at work on: its owner, or what the check of an owner that is gone has left behind.
+/// The reason to leave a transaction that a process is working on: its owner, or what the check of a dead owner has
+/// left behind.
 pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<RecoveryReason> {
     Ok(RecoveryReason::AtWork { holder: interrupted::holder(state, id)? })
 }
 
-/// The files of a journal at which nobody has looked.
+/// The files of a journal that were not observed.
 pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
     let file = |record: &Record| InterruptedFile { path: record.path.as_path().to_owned(), class: None };
     entries.iter().map(file).collect()
@@ -77,7 +78,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
     }
 }
 
-/// The report of one that has nowhere to go, since something is in the way.
+/// The report of a transaction that cannot be moved because something is in the way.
 pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
     let mut report = describe(transaction, classes, RecoveryAction::Left);
     report.required = true;
@@ -86,7 +87,7 @@ pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class],
     report
 }
 
-/// The report of a rollback: what it did not make old again is named.
+/// The report of a rollback, which names what is not old again.
 pub(super) fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
     report.kept = undone.kept;
     for odd in undone.odd.iter().filter(|odd| odd.on_top) {

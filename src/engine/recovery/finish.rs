@@ -1,4 +1,4 @@
-//! Finishes an interrupted transaction: what is not swapped yet is swapped, and the folder becomes history.
+//! Finishes an interrupted transaction: swaps what is not swapped yet, and moves its folder to history.
 
 use crate::cancel::NEVER;
 use crate::commit::step::FinishStep;
@@ -12,9 +12,9 @@ use crate::index::EntryIndex;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, RecoveryDecision};
 
-/// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
-/// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
-/// person's word (`insisted`) overrides that.
+/// Finishes the swaps of an interrupted transaction; returns warnings about folders that stay. `None` if a swap brought
+/// out something other than the original, or another program wrote meanwhile: the decision must be made again. If a
+/// person insists, other programs' writes do not count.
 pub(super) fn finish(
     transaction: &mut TransactionFolder<'_>,
     ready: &[EntryIndex],
@@ -32,14 +32,14 @@ pub(super) fn finish(
             }
             FinishStep::VerifyFolders => {
                 let Some(folder) = transaction.moved_folder()? else { continue };
-                // Through the folders that are held: what this recovery has done goes with them otherwise.
+                // Through the folders that are held: else what this recovery has swapped is moved away with them.
                 for &entry in ready.iter().rev() {
                     transaction.take_back(entry)?;
                 }
                 return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }
             FinishStep::MarkDone => {
-                // Every entry once more: a late writer must not end up under a done mark unseen.
+                // Every entry is classified again: a late write must not be marked as done unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
                     && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes)
@@ -58,7 +58,7 @@ pub(super) fn finish(
     Ok(Some(tidied.warnings))
 }
 
-/// True if what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
+/// True if a swap brought out the original, by its digest. A create brings out nothing.
 fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);

@@ -1,12 +1,12 @@
-//! The files that a recovery does not make new although it goes forward.
+//! Reports the files that a recovery does not make new although it goes forward.
 
 use crate::engine::report::Recovered;
 use crate::engine::store::folder::TransactionFolder;
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 
-/// Names the files that are not, or will not be, as the transaction makes them. Answers whether its own content never
-/// comes to one of them: the table never goes forward then, but a person can insist.
+/// Names the files that are not, or will not be, as the transaction makes them. Returns true if one of them never gets
+/// its new content: the table never goes forward then, but a person can insist.
 pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], report: &mut Recovered) -> bool {
     let is_done = transaction.mark == Mark::Done;
     let mut is_partly = false;

@@ -1,6 +1,7 @@
 //! Recovery of one interrupted transaction: observe, decide, carry out, report.
 //!
-//! Architecture invariant: nothing here stages anything, and nothing is touched before a decision is made about all entries.
+//! Architecture invariant: nothing here stages content, and nothing is touched before a decision is made about all
+//! entries.
 
 mod adopt;
 mod all;
@@ -37,14 +38,14 @@ pub(crate) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
-/// Decisions that are taken at most where another program keeps writing.
+/// The limit of decisions while another program keeps writing.
 const TRIES: usize = 8;
 
-/// Is told what a recovery has decided about a transaction, before it is carried out and while all locks are held. Where
-/// another program keeps writing, it is decided anew, and told anew.
+/// Gets the decision about a transaction before it is carried out and while all locks are held. If another program
+/// keeps writing, the decision is made and passed on again.
 pub(crate) type Planned<'p> = &'p mut dyn FnMut(&Recovered);
 
-/// Recovers one transaction. What cannot be recovered is left as it is, and the answer says why.
+/// Recovers one transaction. If it cannot be recovered it is left as it is, and the report says why.
 pub(crate) fn recover_one(
     state: &StateFolder,
     id: &str,
@@ -58,14 +59,15 @@ pub(crate) fn recover_one(
         planned(&report);
         Ok(report)
     };
-    // Without the locks of its targets, only to know which they are: the lock on its folder comes last, as in a commit.
+    // Without the locks of its targets, only to learn which they are: the lock on its folder comes last, as in a
+    // commit.
     let journal = match examine(state, id, options, run)? {
         Ok(Actionable { journal, .. }) => journal,
         Err(left) => return leave(left, planned),
     };
     let (locks, parents) = lock_targets(state, id, &journal, patience)?;
     let Actionable { folder, journal, mark, is_adopted } = match examine(state, id, options, run)? {
-        // The folders that are locked are those that were found first.
+        // The locked folders belong to the journal that was read first.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
         Err(left) => return leave(left, planned),
@@ -77,8 +79,8 @@ pub(crate) fn recover_one(
         return Ok(decided.report);
     }
     if is_adopted {
-        // What stands in its way is said before anything is touched. The decision itself is taken below: whether a slot is
-        // incomplete is told by the time of the journal, which is another one once it is adopted.
+        // Anything in its way is reported before anything is touched. The decision itself is made below: the time of
+        // the journal, which tells whether a slot is incomplete, changes when it is adopted.
         let decided = decide(&transaction, options.decision, run.cancel)?;
         if decided.is_blocked {
             planned(&decided.report);
@@ -86,7 +88,7 @@ pub(crate) fn recover_one(
         }
         transaction.write_adopted().map_err(required)?;
     }
-    // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
+    // What is seen must be on the disk: else a decision could rest on pages that the next power cut takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
     drop(locks);
@@ -98,11 +100,11 @@ struct Actionable {
     folder: Handle,
     journal: Journal,
     mark: Mark,
-    /// True if the journal on the disk is that of another folder.
+    /// True if the journal on the disk still names another folder.
     is_adopted: bool,
 }
 
-/// Examines the folder of a transaction in `txn/`; the lock on it is held by what is answered.
+/// Examines the folder of a transaction in `txn/`; the returned handle holds its lock.
 fn examine(
     state: &StateFolder,
     id: &str,
@@ -127,7 +129,7 @@ fn examine(
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
-    // Of one that is only put aside it can be another one.
+    // A folder that is only discarded may hold the journal of another transaction.
     id.clone_into(&mut journal.header.id);
     Ok(Ok(Actionable { folder, journal, mark, is_adopted }))
 }
@@ -136,17 +138,17 @@ fn required(error: Error) -> Error {
     error.outcome_is(Outcome::RecoveryRequired)
 }
 
-/// True if a person said that the journal is to be acted on all the same.
+/// True if a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        // A folder that is only put aside is not acted on.
+        // A folder that is only discarded is not acted on.
         _ if options.decision == Wish::Discard => true,
         Untrusted::Copied => options.trust_journal,
         Untrusted::OtherHost => options.other_host,
     }
 }
 
-/// The decision about a transaction: the recovery table's, unless a person wishes another one that can be had.
+/// The decision about a transaction: the recovery table's, or a person's if that is possible.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
     let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     let cannot_finish = |why: &str| {
@@ -167,17 +169,17 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     }
 }
 
-/// The decision about a transaction, and what it rests on.
+/// The decision about a transaction, and what it is based on.
 struct Decided {
     classes: IndexVec<EntryIndex, Class>,
     decision: RecoveryDecision,
-    /// True if something is in the way, so that nothing is done.
+    /// True if something is in the way, so that nothing can be done.
     is_blocked: bool,
     /// The plan: what would be done.
     report: Recovered,
 }
 
-/// Observes every entry and decides. Nothing is touched.
+/// Observes all entries and decides, without touching anything.
 fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Decided> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
@@ -208,7 +210,7 @@ fn decide_and_act(
     for attempt in 0..TRIES {
         let decided = decide(transaction, wish, run.cancel)?;
         if attempt == 0 {
-            // Before anything is touched: a swap changes the times by which this is told.
+            // Before anything is touched: a swap changes the times that tell it.
             transaction.incomplete = transaction.incomplete(&decided.classes)?;
         }
         planned(&decided.report);
@@ -222,7 +224,7 @@ fn decide_and_act(
     Err(keeps_writing(&transaction.journal.header.id))
 }
 
-/// Carries out what was decided; `None` where another program came in between, so that it must be decided anew.
+/// Carries out a decision; `None` if another program interfered, so that a new decision must be made.
 fn act(
     transaction: &mut TransactionFolder<'_>,
     decided: &Decided,
@@ -235,7 +237,7 @@ fn act(
         transaction.sync_everything()?;
         return Ok(Some(describe(transaction, classes, RecoveryAction::Discarded)));
     }
-    // Described before it is touched: the report says what was found, not what is there by then.
+    // Described before it is touched: the report says what was found, not what is there afterwards.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {
             let ready: Vec<EntryIndex> =

@@ -1,4 +1,4 @@
-//! Recovers the transaction that a person names, or puts it aside on that person's word.
+//! Recovers the transaction that a person names, or discards it at that person's word.
 
 use super::all::unswapped;
 use super::{Planned, recover_one};
@@ -13,13 +13,13 @@ use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Handle;
 
-/// Nothing is interrupted by that name.
+/// The error if no interrupted transaction has that id.
 pub(crate) fn unknown(id: &str) -> Error {
     let message = format!("there is no interrupted transaction {id}");
     Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Status])
 }
 
-/// Recovers the one that a person named.
+/// Recovers the transaction that a person named.
 pub(crate) fn recover_named(
     state: &StateFolder,
     id: &str,
@@ -42,13 +42,13 @@ pub(crate) fn recover_named(
     let unswapped = unswapped(std::slice::from_ref(&recovered));
     let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
     if let Some(Err(error)) = (!options.plan_only).then(empty) {
-        // What was recovered is so, and durable; a later command empties the trash.
+        // The recovery itself is done and durable; a later command empties the trash.
         recovered.remarks.push(format!("but the trash could not be emptied: {}", error.message()));
     }
     Ok(vec![recovered])
 }
 
-/// A folder whose journal does not verify can only be put aside, and only on a person's word.
+/// Discards a folder whose journal does not verify: nothing else can be done with it, and only at a person's word.
 fn discard_unreadable(
     state: &StateFolder,
     id: &str,
@@ -65,7 +65,7 @@ fn discard_unreadable(
     put_aside(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
 }
 
-/// The same for what stands in history under an id and cannot be read; `None` where nothing does, or a transaction that
+/// Discards a folder in history that cannot be read; `None` if there is none of that id, or it is a transaction that
 /// can be undone.
 fn unreadable_in_history(
     state: &StateFolder,
@@ -87,7 +87,7 @@ fn unreadable_in_history(
     put_aside(state, (id, why), (Section::History, folder.as_ref()), options, planned).map(Some)
 }
 
-/// The report of a transaction in history that a person must put aside.
+/// The report of a transaction in history that a person must discard.
 pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     let why = RecoveryReason::DamagedInHistory { problem: doubtful.why.clone() };
     let remarks = doubtful.remedy().into_iter().collect();
@@ -95,7 +95,7 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     Recovered { required: true, remarks, next_steps: doubtful.next_steps(), ..left }
 }
 
-/// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
+/// Moves a folder that cannot be acted on from its section to `kept/`; it need not be possible to open it.
 fn put_aside(
     state: &StateFolder,
     (id, why): (&str, RecoveryReason),

@@ -1,4 +1,4 @@
-//! The folders of the targets of an interrupted transaction, locked where they are now.
+//! Locks the folders of an interrupted transaction's targets where they are now.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::journal::{Journal, slot_name};
 /// The folders of the targets, by their path in the workspace.
 pub(super) type LockedParents = HashMap<PathBuf, (Identity, Handle)>;
 
-/// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
-/// still where they were.
+/// Locks the folders of all targets and all folders that the transaction makes, then verifies that they are still where
+/// they were.
 pub(super) fn lock_targets(
     state: &StateFolder,
     id: &str,
@@ -36,7 +36,7 @@ pub(super) fn lock_targets(
     }
 }
 
-/// Opens the folder of each target, where it is there: at its path, or still in its slot.
+/// Opens the folder of each target that is there: at its path, or still in its slot.
 fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
     let mut open = HashMap::new();
     each_parent(state, id, journal, |path, stat, handle| {
@@ -45,7 +45,8 @@ fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<Hash
     Ok(open)
 }
 
-/// True if the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
+/// True if the folders are those that were found. One is opened at a time: twice as many handles as are locked may be
+/// too many.
 fn are_there(state: &StateFolder, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
     each_parent(state, id, journal, |path, stat, _| {
@@ -87,7 +88,7 @@ fn each_parent(
         add(path, handle)?;
     }
     let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
-    // Parents before what is in them: one that went took them along.
+    // Parents first: a folder that was removed took what is in it along.
     for (index, record) in journal.entries.numbered().rev() {
         let Some(original) = record.change.folder_before() else { continue };
         let path = record.path.as_path();

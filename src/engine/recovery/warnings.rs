@@ -1,4 +1,4 @@
-//! Warnings about a recovery, for the caller of another command before which it ran.
+//! Warnings about a recovery, for the caller of the command before which it ran.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use crate::engine::report::{Recovered, RecoveryAction};
 use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
 use crate::path::shown;
 
-/// Tells the user of another command of a recovery that came before it, in the place of what was told of the same
-/// transaction before.
+/// Adds the warning about a recovery that ran before another command, in place of an earlier one about the same
+/// transaction.
 pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
     let Some(told) = told(recovered) else { return };
     let about = format!("an interrupted transaction, {}, ", recovered.id);
@@ -18,7 +18,7 @@ pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
 fn told(recovered: &Recovered) -> Option<String> {
     let Recovered { id, action, kept, .. } = recovered;
     let mut reason = recovered.reason();
-    // What stays in its place is told by the reason.
+    // The reason names what stays in its place.
     for kept in kept.iter().filter(|kept| kept.kept_path != kept.path) {
         let _ = write!(reason, "; {} is kept as {}", shown(&kept.path), shown(&kept.kept_path));
     }
@@ -34,28 +34,28 @@ pub(crate) fn not_recovered(error: &Error) -> String {
     format!("an interrupted transaction could not be recovered: {}", error.message())
 }
 
-/// The same of what can be met once in each attempt: it is told once.
+/// Adds a warning that each attempt may give, but only once.
 pub(crate) fn tell_once(warnings: &mut Vec<String>, warning: String) {
     if !warnings.contains(&warning) {
         warnings.push(warning);
     }
 }
 
-/// The state in which the recovery in front of another command left the files.
+/// The state in which the recovery before a command left the files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InFront {
-    /// It failed, and may have swapped some of them before.
+    /// True if the recovery failed, perhaps after some swaps.
     is_half: bool,
 }
 
 impl InFront {
-    /// After a recovery that failed, if it did.
+    /// The state after a recovery, which may have failed.
     pub(crate) fn of(failure: Option<&Error>) -> Self {
         Self { is_half: failure.is_some_and(|error| error.outcome() == Outcome::RecoveryRequired) }
     }
 
-    /// The refusal of a command since a recovery is due: where the one in front of it failed in the middle, the files are
-    /// not as they were before the command.
+    /// The error of a command that needs a recovery. If the recovery before it failed halfway, its outcome says so: the
+    /// files are not as they were before the command.
     pub(crate) fn in_front_of(self, error: Error) -> Error {
         if self.is_half && error.kind() == ErrorKind::RecoveryRequired {
             return error.outcome_is(Outcome::RecoveryRequired);

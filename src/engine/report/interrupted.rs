@@ -1,4 +1,4 @@
-//! Reports about interrupted transactions: what recovery found, would do and did, and why.
+//! Reports about interrupted transactions: what a recovery found, would do and did, and why.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,22 +16,22 @@ pub struct Interrupted {
     pub id: String,
     /// True if its owner is alive.
     pub running: bool,
-    /// Who owns it, as it said of itself.
+    /// The program that owns it, as it named itself.
     pub owner: String,
     /// Its files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// What recovery would do.
+    /// What a recovery would do.
     pub action: RecoveryAction,
-    /// Why.
+    /// The reason.
     pub why: RecoveryReason,
-    /// What else there is to know, as in [`Recovered::remarks`].
+    /// Further remarks, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
     /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
 }
 
 impl Interrupted {
-    /// Why, with the remarks, in a sentence.
+    /// The reason with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)
@@ -53,11 +53,11 @@ fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// How far the transaction came with it; `None` where that was not observed, since nobody here may act on it.
+    /// How far the transaction came with it; `None` if that was not observed, since it may not be acted on.
     pub class: Option<Class>,
 }
 
-/// What a recovery does with a transaction: the first six of a plan, the others of what was done.
+/// The action of a recovery on a transaction: the first six are planned, the others were done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryAction {
@@ -67,25 +67,25 @@ pub enum RecoveryAction {
     Back,
     /// It would be dropped: none of its files was swapped.
     Drop,
-    /// Its folder would be put aside, files as they are.
+    /// Its folder would be moved to `kept/`, the files left as they are.
     Discard,
     /// A person must decide.
     Wait,
-    /// Nothing: it is at work, or nobody here may act on it.
+    /// Nothing: another process is working on it, or it may not be acted on.
     Leave,
     /// All files are new.
     Committed,
-    /// All files are new but for those that the remarks name.
+    /// All files are new except those that the remarks name.
     PartlyCommitted,
     /// All files are old.
     RolledBack,
-    /// All files are old but for those that the remarks name.
+    /// All files are old except those that the remarks name.
     PartlyRolledBack,
     /// None of its files was swapped.
     Dropped,
-    /// Its folder was put aside, files as they are.
+    /// Its folder was moved to `kept/`, the files left as they are.
     Discarded,
-    /// Nothing: another process is at work on it.
+    /// Nothing: another process is working on it.
     Running,
     /// Nothing: the reason says why.
     Left,
@@ -120,22 +120,22 @@ impl fmt::Display for RecoveryAction {
     }
 }
 
-/// The reason for what a recovery does with a transaction. [`Display`](fmt::Display) is a clause about the transaction.
+/// The reason for what a recovery does with a transaction, [displayed](fmt::Display) as a clause about the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryReason {
-    /// Another process is at work on it, or it is gone.
+    /// Another process is working on it, or it is gone.
     AtWork {
         /// That process, where it can be named.
         holder: Option<String>,
     },
-    /// Its folder is not this user's alone, or no folder, so that it is never acted on.
+    /// Its folder is not this user's alone, or not a folder, and is never acted on.
     Refused {
         /// The folder.
         folder: PathBuf,
         /// What is wrong with it, as it follows its path.
         problem: String,
-        /// What can be done about it at a shell, where no call of this library does it.
+        /// What to do about it at a shell, if no call of this library can.
         remedy: String,
     },
     /// It has no journal yet: none of its files was swapped.
@@ -145,23 +145,23 @@ pub enum RecoveryReason {
         /// What is wrong with it.
         problem: String,
     },
-    /// It came to its end, but its record in history is damaged.
+    /// It was finished, but its record in history is damaged.
     DamagedInHistory {
         /// What is wrong with it, as it follows its path.
         problem: String,
     },
-    /// Its journal is not acted on without a person's word.
+    /// Its journal needs a person's word before it is acted on.
     Untrusted {
-        /// Why not.
+        /// The reason for that.
         untrusted: Untrusted,
         /// True if its journal names more files than are listed.
         has_more_files: bool,
     },
-    /// It was interrupted, and this is how far it had come.
+    /// It was interrupted at this point.
     Interrupted {
         /// The state of its journal.
         mark: Mark,
-        /// How many files are in which class.
+        /// The number of files in each class.
         progress: RecoveryProgress,
     },
 }
@@ -170,15 +170,15 @@ pub enum RecoveryReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RecoveryProgress {
-    /// Files of the transaction.
+    /// All files of the transaction.
     pub files: usize,
-    /// Those that are swapped.
+    /// Files that are swapped.
     pub swapped: usize,
-    /// Those that are not, and could be.
+    /// Files that are not swapped, but can be.
     pub ready: usize,
-    /// Those that another program changed.
+    /// Files that another program changed.
     pub changed: usize,
-    /// Those whose new content never reached the disk whole.
+    /// Files whose new content never reached the disk whole.
     pub torn: usize,
 }
 
@@ -244,24 +244,24 @@ const fn state_of(mark: Mark) -> &'static str {
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// What was done; of a plan, what would be done.
+    /// What was done or, in a plan, what would be done.
     pub action: RecoveryAction,
     /// True if a person must decide.
     pub required: bool,
-    /// Why.
+    /// The reason.
     pub why: RecoveryReason,
-    /// What else there is to know: files that are not new, or not old, and why; what stands in the way.
+    /// Further remarks: the files that are not new, or not old, and why; what is in the way.
     pub remarks: Vec<String>,
     /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// What was put aside.
+    /// Contents that were kept.
     pub kept: Vec<KeptContent>,
 }
 
 impl Recovered {
-    /// One about whose files nothing is known.
+    /// A report about a transaction whose files are not known.
     pub(crate) fn new(id: &str, action: RecoveryAction, why: RecoveryReason) -> Self {
         Self {
             id: id.to_owned(),
@@ -275,7 +275,7 @@ impl Recovered {
         }
     }
 
-    /// Why, with the remarks, in a sentence.
+    /// The reason with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)

@@ -1,4 +1,4 @@
-//! Undo of files that changed since: the transaction's changes are taken out where nobody touched them.
+//! Reverts files that changed since: takes out the transaction's changes where no other program changed the same lines.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,8 +22,8 @@ use crate::text::rebase::rebase;
 use crate::text::splice::{Splice, Splices};
 
 impl Engine {
-    /// The way back for a file that is no longer as the transaction left it; `None` where there is none, or where no
-    /// other is needed.
+    /// The reverted content of a file that is no longer as the transaction left it; `None` if it cannot be had, or the
+    /// file is unchanged.
     pub(crate) fn carry_back(
         &self,
         past: &PathHistory<'_>,
@@ -70,14 +70,14 @@ impl Engine {
             Some(entry) => self.explained(past, *entry, run),
             None => Ok(Conflict { path: conflict.path.clone(), ..Conflict::default() }),
         });
-        // Without the explanation the error is still the error.
+        // Without the explanation the error still holds.
         match conflicts.collect::<Result<Vec<_>>>() {
             Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
             Err(_) => error,
         }
     }
 
-    /// The content at a path of the workspace; `None` unless it is a regular file.
+    /// The state of the file at a path of the workspace; `None` unless it is a regular file.
     fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
         let Ok(folder) = self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) else { return Ok(None) };
         let name = Name::new(&folder, path.name());
@@ -116,12 +116,12 @@ impl Engine {
     }
 }
 
-/// The changes of a file since a transaction left it: only the steps that led from there to what it is now. A
-/// step back to where it was before, by whatever means, takes those in between out.
+/// The changes of a file since a transaction left it: only the steps that led from there to its present state. A step
+/// back to an earlier state, by whatever means, cancels those in between.
 #[derive(Debug)]
 struct Since {
     left: Option<FileState>,
-    /// The transactions that changed it, `None` for another program.
+    /// The transaction of each step, `None` for another program, and the state after it.
     steps: Vec<(Option<String>, Option<FileState>)>,
 }
 
@@ -135,7 +135,7 @@ impl Since {
         self.step(Some(id.to_owned()), after);
     }
 
-    /// What it was found to be, which no transaction made of it.
+    /// Adds a step of another program, if the file was found in a state that no transaction left.
     fn others(&mut self, found: Option<FileState>) {
         let last = self.steps.last().map_or(self.left.as_ref(), |(_, state)| state.as_ref());
         if !is_as_left(found.as_ref(), last) {
@@ -153,15 +153,15 @@ impl Since {
         }
     }
 
-    /// The transactions, oldest first, and whether another program was at it.
+    /// The transactions, oldest first, and whether another program changed the file.
     fn blamed(self) -> (Vec<String>, bool) {
-        // What is no regular file any more no transaction made.
+        // No transaction turned it into something that is not a regular file.
         let others = self.steps.is_empty() || self.steps.iter().any(|(by, _)| by.is_none());
         (self.steps.into_iter().filter_map(|(by, _)| by).collect(), others)
     }
 }
 
-/// The splices that make `original` of `left` again.
+/// The splices that turn `left` into `original` again.
 fn back(left: &[u8], original: &[u8]) -> Option<Splices> {
     let changed = diff::changed(left, original)?;
     let splices = changed.into_iter().map(|(range, with)| Splice { range, with: original[with].to_vec() });

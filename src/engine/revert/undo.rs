@@ -1,4 +1,4 @@
-//! Undo: a committed transaction is reverted by a transaction of its own, which can be undone as well.
+//! Undo: a transaction of its own reverts a committed one, and can be undone as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,14 +32,14 @@ fn nothing_to_undo() -> Error {
 }
 
 impl Engine {
-    /// Restores exactly what was before a transaction, as a transaction of its own. Without an id: the newest that is
-    /// not undone and itself no undo. On failure the error's outcome says what is true of the files: `Unchanged` and
+    /// Restores exactly what was before a transaction, by a transaction of its own. Without an id: the newest that is
+    /// neither undone nor an undo itself. On failure the error's outcome tells the state of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
     pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
         self.undo_with(id, &UndoOptions { dry_run, ..UndoOptions::default() }, run)
     }
 
-    /// The same with more to say about how; on failure, too.
+    /// Like [`undo`](Self::undo), with options.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         match id {
             Some(id) => {
@@ -51,8 +51,8 @@ impl Engine {
         }
     }
 
-    /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
-    /// If none does, the error is `nothing`, and nothing is changed.
+    /// Undoes the newest transaction that is wanted, by its id and the program that committed it. The conditions are
+    /// tried in order; the first that finds one decides. If none does, the error is `nothing`.
     pub fn undo_newest(
         &self,
         wanted: &[&Wanting<'_>],
@@ -72,8 +72,8 @@ impl Engine {
         Err(nothing().warning_of(warnings))
     }
 
-    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
-    /// `id` may be the transaction or its undo. On failure the error's outcome says what is true of the files, as of
+    /// Reverts an undo: the transaction's changes are there again. Without an id: the newest undo that is not reverted.
+    /// `id` may be the transaction or its undo. On failure the error's outcome tells the state of the files, as of
     /// [`undo`](Self::undo).
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let mut found = self.found()?;
@@ -84,7 +84,8 @@ impl Engine {
         }
     }
 
-    /// Where no id is given, what could not be recovered may be the newest itself, if it is wanted.
+    /// Recovers before an undo. Without an id, a transaction that could not be recovered may be the newest itself,
+    /// which is an error if it is wanted.
     fn recover_for(
         &self,
         found: &StateLookup,
@@ -121,8 +122,8 @@ impl Engine {
         Err(InFront::of(Some(&error)).in_front_of(refused))
     }
 
-    /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
-    /// and would be one the next time.
+    /// Retries if another program wrote meanwhile and other lines may differ (`rebase`). Without that, what it wrote is
+    /// a conflict, and would be one again.
     fn take_back_by(
         &self,
         found: &mut StateLookup,
@@ -207,7 +208,7 @@ impl Engine {
         Transaction::new(self, ready, Report { files, reverts, ..Report::default() }, run).commit()
     }
 
-    /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
+    /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that
     /// committed it.
     fn newest_not_undone(&self, found: &StateLookup, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(None) };
@@ -227,7 +228,7 @@ impl Engine {
         Ok(newest)
     }
 
-    /// The undo that a redo takes back.
+    /// The undo that a redo reverts.
     fn undo_of(&self, found: &StateLookup, id: Option<&str>) -> Result<String> {
         let nothing = |what: &str| {
             let message = format!("{what}; there is nothing to redo");
@@ -236,7 +237,7 @@ impl Engine {
         let state = found.trusted(&self.workspace)?.ok_or_else(|| nothing("nothing was committed here"))?;
         let reverts = history::reverts(state)?;
         let undone = history::reverted(state)?;
-        // An undo takes back a transaction that is none; a redo takes back an undo.
+        // An undo reverts a transaction that is not an undo; a redo reverts an undo.
         let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
         let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
         let Some(id) = id else {
@@ -249,7 +250,7 @@ impl Engine {
             });
             newer.transpose()?;
             untrusted::refuse_newer(state, newest, &|_, _| true)?;
-            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
+            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to revert"));
         };
         if is_undo(id) {
             return Ok(id.to_owned());
@@ -258,7 +259,7 @@ impl Engine {
         undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
     }
 
-    /// The file at the path of an entry of a journal, as it is now.
+    /// The file that is now at the path of an entry.
     fn snapshot_of(
         &self,
         path: &RelPath,
@@ -268,7 +269,7 @@ impl Engine {
     ) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
-            // A folder that the transaction made, or a symlink where the file was.
+            // A folder that the transaction made, or a symlink in the place of the file.
             return Ok(None);
         }
         let (_, folder) = &parents[place.folder()];
@@ -277,8 +278,8 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// True if what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
-    /// transaction made it so, or found it so.
+    /// Verifies that what stands at a place may be replaced. A file that is as the transaction left it may be
+    /// read-only: the transaction made it so, or found it so.
     fn check_restorable(&self, place: &ResolvedPath, now: &PresentTarget, parents: &Parents) -> Result<()> {
         let path = || self.workspace.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
@@ -295,7 +296,7 @@ impl Engine {
         }
     }
 
-    /// The sources of the plan of an undo: originals, and current contents where it is carried over to them.
+    /// The sources of an undo's plan: originals, and current contents into which the undo is merged.
     fn sources(
         &self,
         loaded: &Loaded,
@@ -349,7 +350,7 @@ impl Engine {
         Ok(sources)
     }
 
-    /// What the folders wore that a transaction took away.
+    /// The metadata of the folders that a transaction removed.
     fn dresses(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
         let mut dresses = HashMap::new();
         for (entry, record) in loaded.journal.entries.numbered() {
@@ -418,7 +419,7 @@ impl Engine {
     }
 }
 
-/// The paths of an undo: those of the journal of what it reverts.
+/// The paths of an undo: those in the journal of the transaction that it reverts.
 struct RevertPaths<'a> {
     journal: &'a Journal,
     paths: Vec<AskedPath>,
@@ -435,8 +436,8 @@ impl Targets for RevertPaths<'_> {
         self.paths.iter()
     }
 
-    /// One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of a folder goes,
-    /// and so does a folder that took the place of a file.
+    /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the
+    /// transaction put a file in the place of a folder, or a folder in the place of a file.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let entries = &self.journal.entries;
         let became_file = entries.iter().filter(|record| matches!(record.change, RecordedChange::FolderToFile { .. }));
@@ -467,7 +468,7 @@ impl Targets for RevertPaths<'_> {
     }
 }
 
-/// Refuses to remove a folder into which somebody has put something.
+/// Refuses to remove a folder into which another program has put something.
 fn refuse_filled(journal: &Journal, places: &[ResolvedPath]) -> Result<()> {
     if places.iter().all(|place| place.within.is_none()) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The folder of an entry, where a check moved it away, removed it, or put something else in its place.
+//! Finds the folder of an entry again after a check, which may have moved it away, removed it, or put something else in
+//! its place.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +10,11 @@ use crate::index::EntryIndex;
 use crate::journal::{Record, kept_name, slot_name};
 
 impl TransactionFolder<'_> {
-    /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
-    /// nothing is there it is made again, if an original is to go back into it.
+    /// Makes the folder that the entry's path leads to now the folder of the entry, instead of the one that was opened
+    /// before the check. A missing folder is made again if an original is to go back into it.
     pub(crate) fn find_folder(&mut self, entry: EntryIndex) -> Result<()> {
         let path = self.record(entry).path.parent().to_owned();
-        // One that is missing in the moment of a rename is there a moment later: only what is missing twice is gone.
+        // A folder may be missing during a rename and be there a moment later: only one that is missing twice is gone.
         let there = match self.open_there(&path)? {
             Some(there) => Some(there),
             None => self.open_there(&path)?,
@@ -29,10 +30,11 @@ impl TransactionFolder<'_> {
                 }
                 return Ok(());
             }
-            // Whoever owns the workspace may have put another's folder there: what was opened before stays the one.
+            // The owner of the workspace may have put somebody else's folder there: the one that was opened before
+            // stays.
             (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
             (Some(there), _) => Some(there),
-            // A power cut took its name, and not those in it.
+            // A power cut took the folder's name, but not the names in it.
             (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
             (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
@@ -49,13 +51,13 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    /// True if a folder that is known by its name alone is one of the workspace's.
+    /// True if a folder that is known by name alone has the owner of the workspace.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
         Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
-    /// True if a folder that the transaction made stands in its slot.
+    /// True if a folder that the transaction made is in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
@@ -66,7 +68,7 @@ impl TransactionFolder<'_> {
         Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
-    /// Makes the way to a folder durable: what goes into one whose name a power cut takes is lost.
+    /// Makes the path to a folder durable: if a power cut took a folder's name, what goes into it would be lost.
     fn sync_way(&self, path: &Path) -> Result<()> {
         for at in path.ancestors() {
             let Some(folder) = self.open_there(at)? else { continue };
@@ -88,8 +90,8 @@ impl TransactionFolder<'_> {
         self.workspace().stat_handle(folder)
     }
 
-    /// Makes a folder again, and what is missing above it. It is as it was, as far as that is known; else as its parent
-    /// makes new ones. `None` where it would be made in another's folder.
+    /// Makes a folder again, with what is missing above it: as it was, if that is known, else as its parent makes new
+    /// ones. `None` if it would be made in another owner's folder.
     fn make_folder_again(
         &mut self,
         entry: EntryIndex,
@@ -129,7 +131,7 @@ impl TransactionFolder<'_> {
         let name = Name::new(parent, at.file_name().unwrap_or_default());
         let workspace = self.workspace();
         if workspace.stat(name)?.is_some() {
-            // No folder, or it would have been opened: what the check put there is kept.
+            // Not a folder, or it would have been opened: what the check put there is kept.
             let target = self.record(entry).path.as_path().ancestors();
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
             workspace.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace)?;
@@ -144,10 +146,11 @@ impl TransactionFolder<'_> {
             },
             None => workspace.inherited(parent, true)?,
         };
-        // A power cut may take what is given later, owner and attributes, but not this.
+        // The mode is given at once: a power cut may take what is set later.
         workspace.make_folder(name, dress.mode)?;
         let made = workspace.open_beneath(parent, name.name)?;
-        // Nobody else begins in it before this is through. Whoever was quicker is no worse than one without locks.
+        // Keeps other processes out until this is complete. One that was faster is no worse than one that takes no
+        // locks.
         workspace.try_lock(&made)?;
         let stat = self.look_at(&made)?;
         let attributes = workspace.attributes(&made)?;

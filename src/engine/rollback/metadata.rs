@@ -1,6 +1,6 @@
 //! Gives an original the mode, owner and attributes that another program gave the new file.
 //!
-//! Else a `chmod 600` during a check that fails would end with the mode from before it.
+//! Otherwise a `chmod 600` during a failing check would end with the mode from before the check.
 
 use crate::digest::Digest;
 use crate::engine::store::folder::TransactionFolder;
@@ -12,44 +12,44 @@ use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 use crate::plan::FileState;
 
-/// Where the new file of an edit is; what goes back is in the other place.
+/// The place of an edit's new file; the file that goes back is in the other place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NewFileAt<'a> {
     Target,
-    /// In its slot again; this went back to the target.
+    /// In the slot again; the given file went back to the target.
     Slot(&'a Returned),
 }
 
-/// The file that is about to go back to the target of an entry.
+/// The file that is about to go back to an entry's target.
 #[derive(Debug, Clone)]
 pub(crate) struct Returned {
-    /// Any other file that stands at the target afterwards has a mode of its own.
+    /// Its identity: any other file at the target afterwards has metadata of its own.
     identity: Option<Identity>,
-    /// What a file wears that an edit puts back. What it wears otherwise afterwards, somebody gave it there.
+    /// The metadata of a file that an edit puts back. If it changes afterwards, another program changed it.
     pub worn: Option<Metadata>,
 }
 
 /// The metadata that the original of an edit was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handed {
-    /// Nothing: nobody has changed the new file.
+    /// None: no program has changed the new file.
     AsStaged,
-    /// What the new file wore when it was looked at.
+    /// What the new file had when it was examined.
     Over(FileState),
-    /// It cannot be given what the new file wears.
+    /// It cannot be given what the new file has.
     Not,
 }
 
 impl TransactionFolder<'_> {
-    /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
-    /// attributes of the new file, since that was staged, or since it was handed over `before`.
+    /// Gives the file that goes back, the original or what came out in its place, the changes that another program made
+    /// to mode, owner and attributes of the new file since it was staged, or since the hand-over `before`.
     pub(crate) fn hand_over(&self, entry: EntryIndex, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
         let RecordedChange::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
         };
         let (old, after) = match &before {
-            // The original was given the same.
+            // The original was given the same before.
             Handed::Over(worn) => (worn, worn),
             Handed::AsStaged | Handed::Not => (old, after),
         };
@@ -61,7 +61,7 @@ impl TransactionFolder<'_> {
             NewFileAt::Slot(_) => (slot, target),
         };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
-        // What somebody put in its place has a mode of its own.
+        // A file that another program put in its place has metadata of its own.
         let stat = self.workspace().fs().stat(new).map_err(io("look at"))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
             return Ok(before);
@@ -84,13 +84,13 @@ impl TransactionFolder<'_> {
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
         match self.wear(returning, &now, &wanted) {
             Ok(()) => Ok(Handed::Over(worn)),
-            // A later try may well give it.
+            // A later attempt may succeed.
             Err(e) if errno::is_passing(&e) => Err(io("set the mode, owner and attributes of")(e)),
             Err(_) => Ok(Handed::Not),
         }
     }
 
-    /// The content of a slot before it goes back to the target.
+    /// The content of a slot that is about to go back to the target.
     pub(crate) fn returning(&self, entry: EntryIndex) -> Result<Returned> {
         let slot = slot_name(entry);
         let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
@@ -98,7 +98,7 @@ impl TransactionFolder<'_> {
         Ok(Returned { identity: stat.map(|stat| stat.identity), worn: self.worn_in_slot(entry)? })
     }
 
-    /// What the content of a slot wears that an edit is about to put back; `None` where there is none.
+    /// The metadata of the file in the slot that an edit is about to put back; `None` if there is none.
     fn worn_in_slot(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
@@ -111,8 +111,8 @@ impl TransactionFolder<'_> {
         self.metadata(slot).map(Some).map_err(io("read the attributes of"))
     }
 
-    /// Gives to the target what somebody changed of mode, owner and attributes of what is in the slot, since it wore
-    /// `before`; `false` where it cannot be given that.
+    /// Gives the target the changes that another program made to mode, owner and attributes of the file in the slot
+    /// since they were `before`. Returns false if it cannot be given them.
     pub(crate) fn hand_on(&self, entry: EntryIndex, before: &Metadata) -> Result<bool> {
         let Some(found) = self.worn_in_slot(entry)? else { return Ok(true) };
         let is_alike = |one: &Metadata, other: &Metadata| (one.mode, one.access()) == (other.mode, other.access());
@@ -134,7 +134,7 @@ impl TransactionFolder<'_> {
             self.workspace().fs().set_flags(&file, wanted.attributes.flags)?;
         }
         self.workspace().fs().set_metadata(&file, now, wanted)?;
-        // It must be there before its name is: what has its name again nobody looks at any more.
+        // Durable before the file gets its name: once it has, no recovery examines its metadata again.
         self.workspace().fs().sync(&file)
     }
 
@@ -146,7 +146,8 @@ impl TransactionFolder<'_> {
     }
 }
 
-/// What is `wanted`, but for what is `now` other than what was `worn` when it went back: somebody changed that since.
+/// The `wanted` metadata, except those that are `now` other than they were when the file went back: another program
+/// changed them since.
 fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
     let mut wanted = wanted;
     if now.mode != worn.mode {
@@ -161,8 +162,8 @@ fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
     wanted
 }
 
-/// What the original is to wear: what it does, with what is not as the new file was staged. `None` where the journal does
-/// not tell what that was.
+/// The metadata that the original is to get: its own, with what is changed in the new file since it was staged. `None`
+/// if the journal does not tell what was changed.
 fn wanted([before, after]: [&FileState; 2], found: &Metadata, now: &Metadata) -> Option<Metadata> {
     let mut wanted = now.clone();
     if found.mode != after.mode {
@@ -177,7 +178,7 @@ fn wanted([before, after]: [&FileState; 2], found: &Metadata, now: &Metadata) ->
     }
     let attributes = found.attributes.digest();
     if attributes != new.attributes && attributes != now.attributes.digest() {
-        // Both had the same, or there is no telling which of them were changed.
+        // Unless the original and the new file had the same attributes, the digests do not tell which were changed.
         if old.attributes != new.attributes || now.attributes.digest() != old.attributes {
             return None;
         }

@@ -20,13 +20,13 @@ use metadata::{Handed, NewFileAt};
 /// The result of rolling one entry back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TakenBack {
-    /// It was not swapped, or is as it was again.
+    /// It was not swapped, or its old state is back.
     Old,
-    /// Another program's content stands there, and nothing of the new one.
+    /// Another program's content stands there, and nothing of the new content.
     Theirs,
-    /// It is as it was again but for what somebody else made, which is put aside or stays.
+    /// Its old state is back, but something of another program is set aside or stays.
     Aside(&'static str),
-    /// It was left as it is, and why.
+    /// It was left as it is, for this reason.
     Left(&'static str),
 }
 
@@ -34,16 +34,16 @@ const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there
 const NOT_HANDED_OVER: TakenBack =
     TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
 const NOT_HANDED_ON: TakenBack = TakenBack::Left(
-    "another program wrote it while it was taken back, and changed the mode, owner or attributes of what is kept",
+    "another program wrote it while it was rolled back, and changed the mode, owner or attributes of what is kept",
 );
 const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
 const STRANGE: TakenBack =
     TakenBack::Left("a folder of another owner than the workspace's is in the place of its folder");
 const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
-const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
+const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was rolled back");
 const ASIDE: &str = "the check, or another program, wrote it";
 
-/// The result for an entry that is not touched, and whether anything is wrong with that.
+/// The result for an entry that is not touched, and whether that is a conflict.
 fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
@@ -52,12 +52,12 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
         (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
         (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
         (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
-        // Somebody removed what was created, or a power loss took it before it was.
+        // Another program removed what was created, or a power loss took it before it was swapped.
         (Class::Unknown, RecordedChange::Create { .. } | RecordedChange::Folder { .. }) if is_gone(observed) => {
             TakenBack::Old
         }
         (Class::Unknown, RecordedChange::Create { .. }) => TakenBack::Left("another program replaced it"),
-        // It was put back before a crash, by an exchange with what others had put there.
+        // It was put back before a crash, in exchange for what another program had put there.
         (Class::Unknown, _) if is_original(record, observed.target) => TakenBack::Aside(ASIDE),
         (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
         (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),
@@ -66,12 +66,12 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     }
 }
 
-/// True if nothing of an entry is there.
+/// True if nothing is left of an entry.
 fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
-/// True if whatever stands at the target after a check goes aside, for the original or for nothing.
+/// True if what stands at the target after a check is to be set aside, whether or not an original goes back.
 fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> bool {
     match change {
         RecordedChange::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
@@ -80,14 +80,14 @@ fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> 
 }
 
 impl TransactionFolder<'_> {
-    /// True if nothing is there of a new file.
+    /// True if a new file has left nothing behind.
     pub(crate) fn is_created_and_gone(&self, entry: EntryIndex) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, RecordedChange::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
     }
 
-    /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
-    /// looked at, and goes out again where it is not verified new content.
+    /// Rolls an entry back if it was swapped. It is classified just before it is touched; what returns to the slot is
+    /// verified, and swapped in again unless it is verified new content.
     pub(crate) fn take_back(&self, entry: EntryIndex) -> Result<TakenBack> {
         let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
         if self.mark == Mark::CheckUndo && !is_folder {
@@ -96,7 +96,7 @@ impl TransactionFolder<'_> {
         let observed = self.observe(entry, &NEVER)?;
         match self.class_of(entry, &observed) {
             Class::Done if is_folder => self.take_back_folder(entry),
-            // What was taken out of it: of all others nothing is where it was.
+            // Its folder was removed with what is in it. Any other folder that is missing has nothing in place either.
             Class::Done | Class::Captured if !self.has_its_folder(entry)? => Ok(NO_FOLDER),
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
@@ -105,8 +105,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
-    /// content.
+    /// Reverses a swap. What returns to the slot is verified, and swapped in again unless it is verified new content.
     pub(crate) fn take_back_swapped(&self, entry: EntryIndex, class: Class) -> Result<TakenBack> {
         let makes_folder = self.record(entry).change.folder_after().is_some();
         if makes_folder && !self.target_folder_is_empty(entry)? {
@@ -127,7 +126,7 @@ impl TransactionFolder<'_> {
         }
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
-            // For a moment its name was that of what went back, and somebody may have changed that.
+            // The file that went back had its name for a moment, and another program may have changed its metadata.
             let is_given = returned.worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
             return Ok(match (is_given, makes_folder) {
                 (false, _) => NOT_HANDED_ON,
@@ -135,7 +134,7 @@ impl TransactionFolder<'_> {
                 (true, false) => WRITTEN,
             });
         }
-        // Somebody may have changed them in this moment, perhaps back to what they were.
+        // Another program may have changed its metadata in this moment, perhaps back to what they were.
         Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not {
             NOT_HANDED_OVER
         } else {
@@ -143,13 +142,14 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
+    /// Rolls an entry back after a check began: every entry was swapped then, and what the check wrote over it goes as
+    /// well.
     fn take_back_checked(&self, entry: EntryIndex) -> Result<TakenBack> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
         let class = self.class_of(entry, &observed);
         let is_edit = matches!(record.change, RecordedChange::Edit { .. });
-        // What a check made in a new folder goes aside with it.
+        // What a check made in a new folder is set aside with the folder.
         let is_filled =
             class == Class::Done && record.change.folder_after().is_some() && !self.target_folder_is_empty(entry)?;
         match (class, &record.change) {
@@ -157,7 +157,8 @@ impl TransactionFolder<'_> {
                 self.touch_original(entry, observed.slot);
                 self.take_back_swapped(entry, class)
             }
-            // What is neither the new content nor the original may be its owner's, whoever put the folder there.
+            // What is neither the new content nor the original may belong to the owner of that folder, whoever put it
+            // there.
             (_, change) if self.is_in_strange_folder(entry) && is_to_go_aside(change, class, observed) => Ok(STRANGE),
             (_, RecordedChange::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
             (_, change) if is_to_go_aside(change, class, observed) => {
@@ -176,7 +177,7 @@ impl TransactionFolder<'_> {
             {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
-            // Taken back before a crash, which may have lost the time that was given then.
+            // It was rolled back before a crash, which may have lost the time that was set then.
             (
                 Class::Ready,
                 RecordedChange::Edit { .. } | RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. },
@@ -192,8 +193,8 @@ impl TransactionFolder<'_> {
         self.strange.contains(self.record(entry).path.parent())
     }
 
-    /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
-    /// must not be in a slot.
+    /// Moves what stands at the target out of the way, into kept content. Never an exchange: what is not txedit's must
+    /// not be in a slot.
     fn set_aside(&self, entry: EntryIndex, observed: Observed) -> Result<TakenBack> {
         let kept = kept_name(entry, 0);
         let kept = Name::new(&self.folder, &kept);
@@ -209,7 +210,7 @@ impl TransactionFolder<'_> {
         moved.map(|()| TakenBack::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
-    /// The original goes back to its name, which was made free.
+    /// Moves the original back to its name, which must be free.
     fn swap_into_place(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
@@ -217,14 +218,15 @@ impl TransactionFolder<'_> {
         moved.map_err(|e| Error::io("put back", target.path(), e))
     }
 
-    /// Builds would trust what they made of the rejected content if its original were older than that.
+    /// Sets the current time: else a build would trust what it made of the rejected content, which is newer than the
+    /// original.
     fn touch_original(&self, entry: EntryIndex, slot: Seen) {
         if matches!(slot, Seen::File { .. }) {
             self.touch(Name::new(&self.folder, &slot_name(entry)));
         }
     }
 
-    /// The content counts more than its time: where the time cannot be set, the file goes back all the same.
+    /// Sets the current time if possible: the content counts more, and the file goes back in any case.
     fn touch(&self, name: Name<'_>) {
         if let Ok(file) = self.workspace().fs().open_file(name) {
             self.workspace().fs().touch(&file).ok();
@@ -232,13 +234,13 @@ impl TransactionFolder<'_> {
     }
 
     fn take_back_folder(&self, entry: EntryIndex) -> Result<TakenBack> {
-        // What is in it is somebody else's, and so is the folder then.
+        // What is in it is another program's, and then so is the folder.
         const NOT_EMPTY: TakenBack = TakenBack::Aside("the new folder is not empty; it stays");
         if !self.target_folder_is_empty(entry)? {
             return Ok(NOT_EMPTY);
         }
         self.swap_back(entry)?;
-        // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
+        // Another program may just have put a file into it, or a folder of its own in its place.
         if self.slot_is_ours(entry)? {
             return Ok(TakenBack::Old);
         }

@@ -1,4 +1,4 @@
-//! Rolls back every entry that was swapped, at run time and in recovery alike.
+//! Rolls back every entry that was swapped, at run time and in a recovery.
 
 use std::collections::HashMap;
 
@@ -17,21 +17,21 @@ use crate::path::RelPath;
 #[derive(Debug, Default)]
 pub(crate) struct Undone {
     pub kept: Vec<KeptContent>,
-    /// The entries at whose target the old content is not, in their order.
+    /// The entries whose target does not have its old content, in order.
     pub odd: Vec<Odd>,
 }
 
-/// An entry at whose target the old content is not.
+/// An entry whose target does not have its old content.
 #[derive(Debug)]
 pub(crate) struct Odd {
     pub entry: EntryIndex,
-    /// True if another program came on top of the new content.
+    /// True if another program changed the new content.
     pub on_top: bool,
     pub reason: &'static str,
 }
 
-/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
-/// observer waits until it is through.
+/// Rolls a transaction back, at run time and in a recovery. On failure the folder stays for a recovery. A panic of the
+/// observer is delayed until the end.
 pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
     let observer = Sheltered::new(run.observer);
     let undone = WayBack::default().walk(transaction, durable, &observer);
@@ -39,14 +39,14 @@ pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: 
     undone
 }
 
-/// The progress of a rollback, and what it came upon.
+/// The progress of a rollback, and the problems that it met.
 #[derive(Debug, Default)]
 struct WayBack {
-    /// Entries of which something is kept or stays, and why.
+    /// Entries of which something is kept or stays, with the reason.
     conflicts: HashMap<EntryIndex, &'static str>,
     undone: Undone,
-    /// Entries that could not be taken back. What is above or beneath one waits for the recovery with it: a folder that
-    /// stays gone is not to be made again for what was in it, and one that is still full is not to be put aside.
+    /// Entries that could not be rolled back. Those above or beneath one wait for the recovery with it: a folder that
+    /// is still missing must not be made again for its contents, and one that is still full must not be set aside.
     failed: Vec<RelPath>,
     first_error: Option<Error>,
     is_rewritten: bool,
@@ -81,7 +81,8 @@ impl WayBack {
                     self.look_again(transaction);
                     transaction.sync_everything()?;
                 }
-                // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
+                // The trash is verified against the rewritten journal. If writing it fails, more than necessary goes to
+                // kept/.
                 UndoStep::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
@@ -100,8 +101,8 @@ impl WayBack {
         Ok(self.undone)
     }
 
-    /// Verifies the entries that are not old once more: another program may have removed by now what it had put in the
-    /// place of a new file, so that nothing is there, as before. An entry that cannot be observed stays named.
+    /// Verifies once more the entries that are not old: another program may have removed what it had put in the place
+    /// of a new file, so that nothing is there, as before. An entry that cannot be observed stays in the report.
     fn look_again(&mut self, transaction: &TransactionFolder<'_>) {
         for at in (0..self.undone.odd.len()).rev() {
             let entry = self.undone.odd[at].entry;
@@ -129,7 +130,7 @@ impl WayBack {
                 self.undone.odd.push(Odd { entry, on_top: true, reason });
                 self.conflicts.insert(entry, reason);
             }
-            // The others can still be put back; the folder stays for those that cannot.
+            // The other entries can still be rolled back; the folder stays for this one.
             Err(error) => {
                 self.failed.push(transaction.record(entry).path.clone());
                 self.first_error = self.first_error.take().or(Some(error));
@@ -137,7 +138,7 @@ impl WayBack {
         }
     }
 
-    /// Forgets the entries in a new folder that went aside with it when a file took its place again: the folder tells of
+    /// Forgets the entries in a new folder that was set aside when a file took its place again: the folder stands for
     /// them.
     fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: EntryIndex) {
         let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
@@ -148,7 +149,7 @@ impl WayBack {
     }
 }
 
-/// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
+/// Moves the folder to the trash; or to `kept/`, durably, if it holds what is not ours to delete.
 pub(crate) fn drop_folder(
     transaction: &TransactionFolder<'_>,
     conflicts: &HashMap<EntryIndex, &'static str>,

@@ -12,13 +12,13 @@ use crate::journal::{self, Journal};
 /// A content that was set aside when an entry was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Aside<'j> {
-    /// Its path in the workspace before that: the target, or one of the target's folders.
+    /// The path in the workspace where it stood: the target, or one of the target's folders.
     pub path: &'j Path,
-    /// Its name in the folder of the transaction.
+    /// Its name in the transaction's folder.
     pub name: String,
 }
 
-/// All that was set aside, by entry.
+/// All contents that were set aside, by entry.
 pub(crate) fn asides<'j>(
     workspace: &Workspace,
     folder: &Handle,

@@ -1,9 +1,9 @@
 //! Barriers: everything written before one is durable after it.
 //!
-//! One call does it, where that reaches the medium. Where it does not (a FUSE server is not told of it), every file and
-//! folder that the promise rests on is synced by itself, however many there are. Each is opened for that and closed
-//! again: thousands of open files would be too many. A write that failed before, and that nobody was told of, is told to
-//! whoever opens the file next.
+//! One call does it where that call reaches the medium. Where it does not (a FUSE server is not told of it), each file
+//! and folder that the promise rests on is synced by itself, however many there are. Each is opened for its sync and
+//! closed again: thousands of open files would be too many. An earlier write error that nobody was told of is reported
+//! to whoever opens the file next.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 
-/// Makes everything on the file system of `folder` durable; where one call cannot do that, what `each` syncs.
+/// Makes everything on the file system of `folder` durable; where one call cannot do that, syncs what `each` names.
 pub(crate) fn pass(state: &StateFolder, folder: &Handle, each: impl FnOnce(OneByOne<'_>) -> Result<()>) -> Result<()> {
     let whole = || state.workspace.sync_file_system(folder);
     let system = state.file_system()?;
     let synced = if system.syncs_whole { whole() } else { each(OneByOne { workspace: &state.workspace }) };
     if !system.syncs_folders {
-        // After the others, of which it is known what failed.
+        // After the other syncs, whose errors are known.
         state.workspace.fs().sync_machine();
     }
     state.noting(synced)
@@ -40,12 +40,12 @@ pub(crate) struct OneByOne<'a> {
 }
 
 impl OneByOne<'_> {
-    /// The names in a folder, or the content of a file.
+    /// Syncs the names in a folder, or the content of a file.
     pub(crate) fn handle(self, handle: &Handle) -> Result<()> {
         self.workspace.sync(handle)
     }
 
-    /// The file or folder of that name, if there is one. A symlink is durable with its folder.
+    /// Syncs the file or folder of that name, if there is one. A symlink is durable with its folder.
     pub(crate) fn name(self, name: Name<'_>) -> Result<()> {
         let stat = self.workspace.stat(name)?;
         match stat.map(|stat| stat.kind) {
@@ -59,12 +59,12 @@ impl OneByOne<'_> {
         }
     }
 
-    /// The folder at a path, if there is one.
+    /// Syncs the folder at a path, if there is one.
     pub(crate) fn folder(self, base: &Handle, path: &Path) -> Result<()> {
         self.workspace.find_folder(base, path)?.map_or(Ok(()), |folder| self.handle(&folder))
     }
 
-    /// A folder and what is in it.
+    /// Syncs a folder and what is in it.
     pub(crate) fn with_content(self, folder: &Handle) -> Result<()> {
         for name in self.workspace.list(folder)? {
             self.name(Name::new(folder, &name))?;
@@ -72,7 +72,7 @@ impl OneByOne<'_> {
         self.handle(folder)
     }
 
-    /// The same of the folder at a path, if there is one.
+    /// Syncs the folder at a path and what is in it, if there is one.
     pub(crate) fn folder_with_content(self, base: &Handle, path: &Path) -> Result<()> {
         match self.workspace.fs().open_beneath(base, path) {
             Ok(folder) => self.with_content(&folder),
@@ -81,7 +81,7 @@ impl OneByOne<'_> {
         }
     }
 
-    /// The names of all transactions, and the way to them from the root.
+    /// Syncs the sections, which hold the names of all transactions, and the way to them from the root.
     pub(crate) fn sections(self, state: &StateFolder) -> Result<()> {
         for section in Section::ALL {
             self.folder(&state.folder, section.name().as_ref())?;

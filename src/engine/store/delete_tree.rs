@@ -1,12 +1,12 @@
-//! Deletes folders of other programs with everything in them: only where a person said so.
+//! Deletes folders of other programs with everything in them, only at a person's request.
 
 use super::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 
-/// Deletes each folder in `folder`, and what is in it. Before that it is walked: what stands in the way by its depth, or is
-/// the root of another mount, is refused with everything in its place. On another failure the rest is still there.
+/// Deletes each folder in `folder` with its content. Each tree is walked first: one that is too deep, or holds the root
+/// of another mount, is refused before anything in it is deleted. On any other failure the rest is still there.
 pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let mount = workspace.stat_handle(folder)?.mount;
     let tree = TreeDeletion { workspace, mount };
@@ -22,7 +22,7 @@ pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     deleted.map_err(|error| error.detail(Detail::PartlyDeleted))
 }
 
-/// A tree that is deleted.
+/// A tree that is being deleted.
 struct TreeDeletion<'a> {
     workspace: &'a Workspace,
     /// The mount that it is on.
@@ -35,7 +35,8 @@ impl TreeDeletion<'_> {
         Ok(stat.map(|stat| stat.kind))
     }
 
-    /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside of it is in reach.
+    /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside the tree can be
+    /// reached.
     fn open(&self, name: Name<'_>) -> Result<Handle> {
         let folder = self.workspace.open_beneath(name.folder, name.name)?;
         let stat = self.workspace.stat_handle(&folder)?;

@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::limits;
 
-/// Writes a file whose name must be free, and answers it open.
+/// Writes a file whose name must be free, and returns it open.
 pub(crate) fn write_new(workspace: &Workspace, name: Name<'_>, content: &[u8]) -> Result<Handle> {
     make(workspace, name, |file| write_all(workspace, file, 0, content))
 }
 
-/// The same of a content that `write` spells out and that is never in memory as a whole.
+/// Like [`write_new`], for a content that `write` writes piece by piece and that is never in memory as a whole.
 pub(crate) fn write_new_by(
     workspace: &Workspace,
     name: Name<'_>,
@@ -45,7 +45,7 @@ struct Appending<'a> {
 }
 
 impl Appending<'_> {
-    /// Writes what is left; answers the first failure, whatever the writer made of it.
+    /// Flushes the rest; returns the first failure, whatever the writer made of it.
     fn finish(mut self) -> Result<()> {
         if self.failed.is_none() {
             self.write_out();
@@ -67,7 +67,7 @@ impl io::Write for Appending<'_> {
             self.write_out();
         }
         match self.failed {
-            // Not the failure itself: of some kinds the standard library would try again.
+            // Not the failure itself: the standard library retries some kinds.
             Some(_) => Err(io::Error::other("see what `finish` answers")),
             None => Ok(bytes.len()),
         }
@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
         Self { workspace, file, offset: 0, failed: None }
     }
 
-    /// The error of the file system behind `error`, which came of reading.
+    /// The file system's error, if there was one, instead of the `error` that a reader made of it.
     pub(crate) fn failure(self, error: io::Error) -> Error {
         self.failed.unwrap_or_else(|| Error::io("read", self.file.path(), error))
     }
@@ -106,7 +106,7 @@ impl io::Read for Reading<'_> {
             }
             Err(e) => {
                 self.failed = Some(Error::io("read", self.file.path(), e));
-                // As above: who reads would try some again.
+                // Not the failure itself, as above: a reader would retry some kinds.
                 Err(io::Error::other("see what `failure` answers"))
             }
         }
@@ -126,7 +126,7 @@ pub(crate) fn write_all(workspace: &Workspace, file: &Handle, mut offset: u64, m
     Ok(())
 }
 
-/// A file that was written whole under a name of its own and is still to get the one that it is for.
+/// A file written whole under a hidden name, which still has to get its own name.
 #[derive(Debug)]
 pub(crate) struct Fresh<'a> {
     folder: &'a Handle,
@@ -136,20 +136,20 @@ pub(crate) struct Fresh<'a> {
 }
 
 impl<'a> Fresh<'a> {
-    /// Writes one.
+    /// Writes the content under a hidden name.
     pub(crate) fn write(workspace: &Workspace, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
         let hidden = format!(".{name}-{}", super::id::random_hex(8));
         let file = write_new(workspace, Name::new(folder, &hidden), content)?;
         Ok(Self { folder, name, hidden, file })
     }
 
-    /// Gives it up.
+    /// Deletes the file again.
     pub(crate) fn discard(self, workspace: &Workspace) {
         workspace.fs().unlink(Name::new(self.folder, &self.hidden)).ok();
     }
 
-    /// Gives it its name, over what stands there, and makes that durable. Its content must be durable before: a power
-    /// loss leaves the old file or the new one. On failure the old one stands there.
+    /// Gives the file its name, replacing what stands there, and makes that durable. Its content must be durable
+    /// already, so that a power loss leaves the old file or the new one. On failure the old one stays.
     pub(crate) fn put_in_place(self, workspace: &Workspace) -> Result<()> {
         let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
         let failed = |e| Error::io("rename", name.path(), e);
@@ -168,7 +168,7 @@ impl<'a> Fresh<'a> {
     }
 }
 
-/// Puts a file in place whole and durably, over what stands there.
+/// Puts a file in place whole and durably, replacing what stands there.
 pub(crate) fn replace(workspace: &Workspace, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
     let fresh = Fresh::write(workspace, folder, name, content)?;
     workspace.sync(&fresh.file)?;

@@ -26,7 +26,7 @@ use crate::journal::{self, Journal, Mark, Record, record};
 pub(crate) use leftovers::UNCERTAIN;
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
-/// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
+/// A transaction in `txn/`, whose folder and target folders this process has locked.
 #[derive(Debug)]
 pub(crate) struct TransactionFolder<'a> {
     pub state: &'a StateFolder,
@@ -34,23 +34,23 @@ pub(crate) struct TransactionFolder<'a> {
     pub folder: Handle,
     pub journal: Journal,
     pub mark: Mark,
-    /// It was interrupted while it was contended: what its edits hold may be other than the journal says.
+    /// True if it was interrupted while contended: its edits may hold other contents than the journal says.
     pub uncertain: bool,
-    /// The folders of the targets, by their path in the workspace; what is not there has none.
+    /// The folders of the targets, by their path in the workspace; a missing one has no entry.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
-    /// Which of them, by their path, were found by their names alone and may be somebody else's: what is in them is not
-    /// ours to replace unseen.
+    /// The paths of those that were found by name alone and may be somebody else's: what is in them must not be
+    /// replaced unseen.
     pub strange: BTreeSet<PathBuf>,
-    /// True if all of them were found by their names: a recovery does not know what was opened before.
+    /// True if all of them were found by name: a recovery does not know which folders were opened before.
     pub is_recovery: bool,
-    /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
+    /// Entries whose slot held, before a recovery touched anything, what a power loss left of the new content.
     pub incomplete: BTreeSet<EntryIndex>,
-    /// The folders that it takes away; found out when the journal is complete.
+    /// The folders that it removes; computed once the journal is complete.
     pub leaving: OnceLock<Leaving>,
 }
 
 impl<'a> TransactionFolder<'a> {
-    /// One whose folders of targets were opened by this process.
+    /// A transaction whose target folders this process opened.
     pub(crate) fn new(
         state: &'a StateFolder,
         folder: Handle,
@@ -95,9 +95,9 @@ impl<'a> TransactionFolder<'a> {
         })
     }
 
-    /// Renames the journal: its name is its state.
+    /// Renames the journal, whose name is the transaction's state.
     pub(crate) fn set_mark(&mut self, mark: Mark) -> Result<()> {
-        // A protocol that a test has broken is to be noticed by what becomes of the files.
+        // Where a test breaks the protocol, the fate of the files is to show it, not this assertion.
         let is_broken = !std::ptr::eq(self.workspace().protocol, &raw const PROTOCOL);
         assert!(is_broken || may_become(self.mark, mark), "no journal goes from {:?} to {mark:?}", self.mark);
         let from = Name::new(&self.folder, self.mark.file_name());
@@ -107,7 +107,7 @@ impl<'a> TransactionFolder<'a> {
         Ok(())
     }
 
-    /// Verifies that the journal is where its state says.
+    /// Verifies that the journal has the name of its state.
     pub(crate) fn verify_mark(&self) -> Result<()> {
         let name = Name::new(&self.folder, self.mark.file_name());
         if self.workspace().stat(name)?.is_some() {
@@ -123,21 +123,21 @@ impl<'a> TransactionFolder<'a> {
         write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
     }
 
-    /// Writes the journal again, as it has become.
+    /// Writes the journal again, with its present entries.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
-        // It may have been written before what failed.
+        // A failed attempt may have left one.
         self.workspace().fs().unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
-    /// Writes a journal that a person vouched for in the place of the one that came from elsewhere.
+    /// Replaces a copied journal that a person vouched for by one that is written for this place.
     pub(crate) fn write_adopted(&self) -> Result<()> {
         self.rewrite_journal()?;
         self.sync_everything()?;
         self.exchange_journal()
     }
 
-    /// Puts the journal that was written again, and whose bytes are durable, in the place of the first.
+    /// Puts the rewritten journal, whose bytes are durable already, in the place of the first.
     pub(crate) fn replace_journal(&self) -> Result<()> {
         assert_eq!(self.mark, Mark::Contended, "only what is contended changes after its swaps");
         self.exchange_journal()
@@ -155,7 +155,7 @@ impl<'a> TransactionFolder<'a> {
         self.state.noting(synced)
     }
 
-    /// A barrier: everything that a recovery rests on, and that a report tells of, is durable after it.
+    /// A barrier: everything that a recovery rests on, and that a report mentions, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
         barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;
@@ -182,7 +182,8 @@ impl<'a> TransactionFolder<'a> {
     }
 }
 
-/// True if a journal in the first state may get the second. Nothing leads from an undo: a recovery could go forward again.
+/// True if a journal may go from the first state to the second. Nothing leads away from an undo, or a recovery could go
+/// forward again.
 const fn may_become(from: Mark, to: Mark) -> bool {
     matches!(
         (from, to),

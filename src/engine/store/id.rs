@@ -2,8 +2,8 @@
 
 use crate::identity::Timestamp;
 
-/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. Where that would not
-/// be later than `newest`, a microsecond after that.
+/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. If that time is not
+/// later than `newest`, it is a microsecond after it instead.
 #[must_use]
 pub(crate) fn after(now: Timestamp, newest: Option<&str>) -> String {
     let microsecond = jiff::SignedDuration::from_micros(1);
@@ -19,7 +19,7 @@ pub(crate) fn instant(time: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::new(time.seconds, nanoseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-/// The beginning of all ids of that time: earlier ids sort before it, later ones behind.
+/// The beginning of all ids of that time: earlier ids sort before it, later ones after it.
 #[must_use]
 pub(crate) fn time_part(time: jiff::Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string()

@@ -20,11 +20,11 @@ pub(crate) enum JournalStatus {
     Running,
     /// It is not this user's alone, or cannot be opened.
     Refused(Refusal),
-    /// It has no journal's name: it was never swapped.
+    /// It has no journal: nothing of it was ever swapped.
     Unfinished,
     /// Its journal does not verify.
     Corrupt(String),
-    /// Its journal is not to be acted on without a person's word.
+    /// Its journal verifies, but needs a person's word before it is acted on.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, Mark),
@@ -33,9 +33,9 @@ pub(crate) enum JournalStatus {
 /// The reason why a journal that verifies is not acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untrusted {
-    /// Its folder is not the one that it was written in.
+    /// Its folder is not the one that the journal was written in.
     Copied,
-    /// Another kernel may be at work on it.
+    /// A process under another kernel may still be working on it.
     OtherHost,
 }
 
@@ -49,7 +49,7 @@ impl Untrusted {
         }
     }
 
-    /// The step by which a person has it acted on all the same.
+    /// The command by which a person has it acted on all the same.
     #[must_use]
     pub fn next_step(self, id: &str) -> NextStep {
         let id = id.to_owned();
@@ -60,7 +60,7 @@ impl Untrusted {
     }
 }
 
-/// The process that is at work on a transaction, where it can be named.
+/// The process that is working on a transaction, where it can be named.
 pub(crate) fn holder(state: &StateFolder, id: &str) -> Result<Option<String>> {
     let folder = match state.section(Section::Transactions)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
@@ -69,8 +69,8 @@ pub(crate) fn holder(state: &StateFolder, id: &str) -> Result<Option<String>> {
     Ok(folder.and_then(|folder| state.workspace.lock_holder(&folder)))
 }
 
-/// Opens, locks and reads the folder of a transaction; the lock is held by the handle that comes along. `dismissed` says
-/// of which reasons against its journal a person said that they do not count.
+/// Opens, locks and reads the folder of a transaction; the returned handle holds the lock. `dismissed` is true for the
+/// reasons against its journal that a person has dismissed.
 pub(crate) fn examine(
     state: &StateFolder,
     id: &str,
@@ -105,7 +105,7 @@ pub(crate) fn examine(
     Ok((status, Some(folder)))
 }
 
-/// The reason why a journal is not acted on: it was not born where it is, or somebody else can be at work on it.
+/// The reason why a journal is not acted on: it was not born here, or another machine may be working on it.
 fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Untrusted> {
     if !born_here {
         return Some(Untrusted::Copied);
@@ -113,7 +113,7 @@ fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem)
     (!system.local && header.boot != host.boot).then_some(Untrusted::OtherHost)
 }
 
-/// The journal in a folder, where there is one that verifies and whose header is `wanted`. What is not, is not read.
+/// The journal in a folder, if it verifies and its header is `wanted`; else no more than the header is read.
 pub(crate) fn read_wanted(
     workspace: &Workspace,
     folder: &Handle,
@@ -150,7 +150,7 @@ pub(crate) fn read_of_journal<T>(
     Ok(Some(read_marked(workspace, Name::new(folder, name), read)?.map(|read| (read, mark))))
 }
 
-/// The same of one name.
+/// The result of `read` on the journal of that name, or the reason why it cannot be read.
 pub(crate) fn read_marked<T>(
     workspace: &Workspace,
     name: Name<'_>,

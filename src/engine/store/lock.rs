@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Stat};
 
 /// Locks on folders. A lock dies with its process; before that it is released when the last handle of its folder is
-/// dropped, so whoever releases locks drops the handles that were locked along with them.
+/// dropped, so whoever releases locks also drops the handles that were locked.
 #[derive(Debug)]
 #[must_use = "dropping releases the locks"]
 pub(crate) struct Locks {
@@ -20,7 +20,7 @@ pub(crate) struct Locks {
 /// The limit of a wait for locks, and the flag that cancels it.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
-    /// `None` where that is later than the clock can tell: for ever.
+    /// `None` means for ever: the end is later than the clock can tell.
     until: Option<Instant>,
     pub timeout: Duration,
     pub cancel: &'a CancelToken,
@@ -35,12 +35,12 @@ impl<'a> Patience<'a> {
         check_cancelled(self.cancel)
     }
 
-    /// The time that is left of it.
+    /// The time that is left to wait.
     fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Pauses before another try; fails where the time is up.
+    /// Pauses before another attempt; fails when the time is up.
     pub(crate) fn pause(&self, waiting_for: &Path) -> Result<()> {
         self.check_cancelled()?;
         if self.left().is_zero() {
@@ -82,7 +82,7 @@ impl Locks {
     }
 }
 
-/// Fails if the caller wants to stop; asked only as long as nothing was swapped.
+/// Fails if the caller has cancelled. Only to be called while nothing is swapped.
 pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
     if cancel.is_cancelled() {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));
@@ -93,7 +93,7 @@ pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Pauses between one look and the next at what somebody else has, each longer than the one before.
+/// Growing pauses between attempts to get what somebody else holds.
 #[derive(Debug)]
 pub(crate) struct Pauses(Duration);
 
@@ -102,7 +102,7 @@ impl Pauses {
         Self(SHORTEST_PAUSE)
     }
 
-    /// The next one, no longer than what is `left`.
+    /// Sleeps for the next pause, but no longer than what is `left`.
     pub(crate) fn sleep(&mut self, left: Duration) {
         std::thread::sleep(jittered(self.0).min(left));
         self.0 = (self.0 * 2).min(LONGEST_PAUSE);
@@ -131,7 +131,7 @@ fn wait_for(workspace: &Workspace, folder: &Handle, patience: Patience<'_>) -> R
     }
 }
 
-/// Waiters that woke together do not stay together.
+/// A random pause around `pause`, so that waiters that woke together do not stay together.
 fn jittered(pause: Duration) -> Duration {
     let mut random = [0];
     getrandom::fill(&mut random).ok();

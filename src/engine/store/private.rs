@@ -1,7 +1,7 @@
-//! True if an open folder belongs to this user alone.
+//! Opens a folder only if it belongs to this user alone.
 //!
-//! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
-//! what was opened is judged; everything in it is reached through that handle.
+//! Anyone who may rename in a folder can exchange a name between a check and the opening. So a folder is opened first
+//! and then checked; everything in it is reached through that handle.
 
 use std::fmt;
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::fs::{Handle, Name, Stat};
 /// The result of opening a folder.
 #[derive(Debug)]
 pub(crate) enum Opening {
-    /// It is this user's alone.
+    /// It belongs to this user alone.
     Ours(Handle, Stat),
-    /// There is nothing.
+    /// Nothing has this name.
     Missing,
-    /// It is never acted on.
+    /// It is never used.
     Refused(Refusal),
 }
 
-/// The reason for not acting on a folder. Displayed it is what follows its name.
+/// The reason for not using a folder, displayed as what follows its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is no folder.
+    /// It is not a folder.
     NoFolder,
-    /// It belongs to another user than the one who looks.
+    /// It belongs to another user than the one who runs.
     Foreign { owner: u32, user: u32 },
-    /// Others can write to it; its mode.
+    /// Others can write to it; the number is its mode.
     Shared(u32),
-    /// It is this user's, and cannot be opened.
+    /// It is this user's, but cannot be opened.
     Shut,
 }
 
@@ -48,12 +48,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Opens a folder in the state folder, and judges what was opened.
+/// Opens a folder in the state folder and checks what was opened.
 pub(crate) fn open(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     open_by(workspace, name, &PROTOCOL)
 }
 
-/// Opens a folder, and judges what was opened by a protocol.
+/// Opens a folder and checks what was opened, by the rules of a protocol.
 pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
     let folder = match workspace.fs().open_beneath(name.folder, name.name.as_ref()) {
         Ok(folder) => folder,
@@ -72,7 +72,7 @@ pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol
     Ok(Opening::Refused(refused(&stat, user)))
 }
 
-/// The refusal of what needs a folder that is not acted on.
+/// The error of an operation that needs a folder which was refused.
 pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     let advice = match refusal {
         Refusal::Shut => "give yourself all rights to it, or move it away",
@@ -87,7 +87,7 @@ fn refused(stat: &Stat, user: u32) -> Refusal {
     if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
 }
 
-/// The reason why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
+/// The reason why a folder cannot be opened, judged by its name: since it is not used, a later change does no harm.
 fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     let (stat, user) = (workspace.stat(name)?, workspace.host()?.user);
     Ok(match stat {
@@ -96,7 +96,7 @@ fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     })
 }
 
-/// True if somebody else may exchange the names in a folder, this user's among them.
+/// True if somebody else can exchange names in a folder, this user's among them.
 pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
     let sticky = folder.mode & 0o1000 != 0;
     ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky

@@ -1,6 +1,6 @@
-//! Folders that a transaction removes, since a file takes their place.
+//! The folders that a transaction removes because a file takes their place.
 //!
-//! Their contents are removed by entries of their own, before them. Nothing else may be in one, and only a listing tells.
+//! Entries of their own remove their contents first. A folder may hold nothing else, and only listing it tells.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::Seen;
 use crate::journal::{Record, slot_name};
 
-/// The entries of a journal that are about folders that go.
+/// The entries that remove folders, and the entries beneath those folders.
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
-    /// The folders, by their paths, with their entries.
+    /// The entry of each leaving folder, by its path.
     pub folders: HashMap<PathBuf, EntryIndex>,
-    /// The entries that are about a name in one of them.
+    /// The entry of each name in one of these folders, by its path.
     inside: HashMap<PathBuf, EntryIndex>,
 }
 
@@ -37,17 +37,18 @@ impl Leaving {
 }
 
 impl TransactionFolder<'_> {
-    /// The folders that it takes away. Asked for only once all entries are known.
+    /// The folders that the transaction removes. Only to be called once all entries are known.
     pub(crate) fn leaving(&self) -> &Leaving {
         self.leaving.get_or_init(|| Leaving::of(&self.journal.entries))
     }
 
-    /// A folder that an entry takes away, and whether there is anything in it but what is still to be taken out of it.
+    /// Observes a folder that an entry removes; it is a `Seen::Folder` only if nothing is in it but what is still to be
+    /// taken out.
     pub(crate) fn look_into(&self, entry: EntryIndex, name: Name<'_>, folder: Identity) -> Result<Seen> {
         let there = self.workspace().open_beneath(name.folder, name.name)?;
         for inner in self.workspace().list(&there)? {
             let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
-            // With its slot taken it was taken out before: this is another one.
+            // A taken slot means that the name was taken out before: what stands here now is another one.
             let is_own = match own {
                 Some(&own) => self.slot_stat(own)?.is_none(),
                 None => false,
@@ -59,7 +60,7 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// True if a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
+    /// True if a name stands for the folder that an entry removes, and that holds nothing but what is still to be taken
     /// out.
     pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
@@ -70,7 +71,8 @@ impl TransactionFolder<'_> {
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
     }
 
-    /// True if the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
+    /// True if the folder of an entry is there and, if it is a leaving folder, back at its path: nothing is put into a
+    /// folder that cannot come back.
     pub(crate) fn has_its_folder(&self, entry: EntryIndex) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {

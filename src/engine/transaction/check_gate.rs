@@ -20,12 +20,12 @@ use crate::path::RelPath;
 /// The checks that decide on a commit, and the checker that runs them.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
-    /// In the order in which they run; one at least.
+    /// The checks in the order in which they run; at least one.
     pub checks: Vec<Check>,
     pub checker: Arc<dyn Checker>,
 }
 
-/// A new file that a check which passed has rewritten, a formatter perhaps: it stays, and is reported.
+/// A new file that a passing check has rewritten, perhaps a formatter: it stays, and is reported.
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
     /// Its path in the workspace.
@@ -37,7 +37,7 @@ pub(crate) struct Rewritten {
 }
 
 impl Rewritten {
-    /// Tells it in the report of its file.
+    /// Adds it to the report of its file.
     pub(crate) fn tell(&self, files: &mut [FileReport]) {
         let path = self.path.as_path();
         let file = match self.asked_by {
@@ -47,7 +47,7 @@ impl Rewritten {
         let Some(file) = file else { return };
         file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
         let is_backup = file.extras.backup.as_deref() == Some(path);
-        // A rename is two entries: the old name, where nothing was to be left, is not what the report is about.
+        // A rename has two entries: the report is not about the old name, where nothing was to be left.
         let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
         if !is_backup && !is_old_name {
             file.hash_after = self.digest;
@@ -56,14 +56,14 @@ impl Rewritten {
 }
 
 impl Engine {
-    /// The checks of a commit, if there are any: that of this engine, then the one that a call names.
+    /// The checks of a commit, if there are any: this engine's, then the one that a call names.
     pub(crate) fn gate(&self, named: Option<&Check>) -> Result<Option<Gate>> {
         self.check_allowed(named)?;
         let checks: Vec<Check> = self.check.iter().chain(named).cloned().collect();
         Ok((!checks.is_empty()).then(|| Gate { checks, checker: Arc::clone(&self.checker) }))
     }
 
-    /// Refuses a check that a call names where nobody allowed any.
+    /// Refuses a check that a call names unless checks are allowed.
     pub(crate) fn check_allowed(&self, named: Option<&Check>) -> Result<()> {
         let Some(named) = named.filter(|_| !self.allows_checks) else { return Ok(()) };
         let message = format!(
@@ -73,14 +73,14 @@ impl Engine {
         Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 
-    /// True if a commit with or without a check of its own is checked.
+    /// True if a commit is checked, by this engine or by a check of its own.
     pub(crate) fn is_checked(&self, named: Option<&Check>) -> bool {
         self.check.is_some() || named.is_some()
     }
 }
 
 impl CommitWalk<'_> {
-    /// Runs the checks, one after the other; one that does not pass is an error.
+    /// Runs the checks in sequence; it is an error if one does not pass.
     pub(crate) fn check(&mut self) -> Result<()> {
         let Some(gate) = self.prepared.gate.clone() else { unreachable!("only a commit with a gate has this step") };
         for check in &gate.checks {
@@ -117,7 +117,7 @@ impl CommitWalk<'_> {
         Ok(())
     }
 
-    /// Somebody may have written into an original through a handle from before the swap.
+    /// Another program may have written into an original through a handle from before the swap.
     pub(crate) fn look_again(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Carries out the steps of a commit, from what is prepared to a report, and rolls everything back where one fails.
+//! Carries out the steps of a commit, from what is prepared to a report, and rolls everything back if one fails.
 
 pub(in crate::engine) mod reapply;
 pub(in crate::engine) mod verify;
@@ -36,9 +36,9 @@ pub(crate) struct Committed {
     pub warnings: Vec<String>,
     /// The report of each file.
     pub files: Vec<FileReport>,
-    /// The check that it passed.
+    /// The check that passed.
     pub check: Option<CheckRun>,
-    /// The new files that the check has rewritten, until `files` tells of them.
+    /// The new files that the check has rewritten, until they are in `files`.
     pub rewritten: Vec<Rewritten>,
 }
 
@@ -51,11 +51,11 @@ pub(crate) fn commit(
     teller: ReportSource<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
-    // The promise to others who lock rests on these: what is swapped is in a folder that this process has locked, and each
-    // entry has what was read of its target.
+    // The promise to other processes that lock rests on these: swaps happen only in folders that this process has
+    // locked, and the target of each entry was read.
     assert!(prepared.parents.values().all(|(stat, _)| locks.holds(stat)), "the folder of each target is locked");
     assert_eq!(prepared.targets.len(), prepared.plan.entries.len(), "each entry has its target");
-    // Before anything is staged: what is in the trash by now may be deleted after the barrier of this commit.
+    // Before anything is staged: what is in the trash now may be deleted after this commit's barrier.
     let trash = trash::list(state)?;
     let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
@@ -66,7 +66,7 @@ pub(crate) fn commit(
         keyed: prepared.marks.key.is_some(),
         contended,
     };
-    // A check may write anywhere: what it makes of the new files is durable only with all else.
+    // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
     let staging = Staging::begin(state, &prepared, teller.program)?;
     let id = staging.id().to_owned();
@@ -87,7 +87,7 @@ pub(crate) fn commit(
     };
     let result = walk.phases(terms);
     let files = walk.into_files();
-    // The others need not wait until the trash is emptied.
+    // Others need not wait while the trash is emptied.
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
     committed.files = files;
@@ -112,7 +112,7 @@ pub(crate) struct CommitWalk<'a> {
     pub prepared: &'a mut Prepared,
     teller: ReportSource<'a>,
     read_at: Timestamp,
-    /// Sync each file, not the file system.
+    /// True if each file is synced, not the file system.
     each: bool,
     trash: &'a Trash,
     pub run: Run<'a>,
@@ -123,7 +123,7 @@ pub(crate) struct CommitWalk<'a> {
 }
 
 impl<'a> CommitWalk<'a> {
-    /// The reports of the files, once everything else of it may go.
+    /// The reports of the files; the rest is dropped.
     fn into_files(self) -> Vec<FileReport> {
         self.teller.files
     }
@@ -154,7 +154,7 @@ impl<'a> CommitWalk<'a> {
         Ok(())
     }
 
-    /// Puts things in order where an observer or a checker panics: both are other people's code.
+    /// Cleans up if an observer or a checker panics: both are other people's code.
     fn settle(&mut self, on_failure: OnFailure, durable: bool) {
         match on_failure {
             OnFailure::Forget => self.staging.forget(),
@@ -231,7 +231,7 @@ impl<'a> CommitWalk<'a> {
         error.asked_by(self.prepared.plan.entries[entry].asked_by)
     }
 
-    /// Everything staged, the originals and all names up to the root are durable after this.
+    /// Makes everything staged, the originals and all names up to the root durable.
     fn barrier_of_contents(&self, barrier: Barrier) -> Result<()> {
         let transaction = self.transaction();
         if !self.each {
@@ -240,9 +240,9 @@ impl<'a> CommitWalk<'a> {
         let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
-        // Before the first swap the journal was synced by itself, and there is no report.
+        // Before the first swap the journal is already synced, and there is no report.
         let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
-        // Whoever made the state folder may have been killed between naming its id and syncing that name.
+        // The process that made the state folder may have been killed between naming its id and syncing that name.
         let folders = [&transaction.folder, &transaction.state.folder];
         let all = files.iter().chain(originals).chain(texts).chain(folders).chain(&sections);
         if self.prepared.again {
@@ -252,7 +252,7 @@ impl<'a> CommitWalk<'a> {
         }
     }
 
-    /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
+    /// Makes every swapped name, and the names in the transaction's folder, durable.
     fn later_barrier(&self) -> Result<()> {
         let transaction = self.transaction();
         if !self.each {
@@ -262,7 +262,7 @@ impl<'a> CommitWalk<'a> {
         sync_all(transaction.workspace(), self.staging.report().into_iter().chain(folders))
     }
 
-    /// Takes back what was swapped, and says what is true of the files now.
+    /// Rolls back what was swapped, and adds the state of the files to the error.
     fn undo(&mut self, error: Error, durable: bool) -> Error {
         let transaction = self.staging.transaction_mut();
         match undo(transaction, durable, self.run) {
@@ -290,7 +290,8 @@ impl<'a> CommitWalk<'a> {
     }
 }
 
-/// Syncs each of these once, by a thread for each: beside a program that keeps writing the time until the last one counts.
+/// Syncs each of these once, in a thread of its own: while another program keeps writing, the time until the last sync
+/// counts.
 fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
     if !workspace.is_parallel() {
         return sync_all(workspace, handles);
@@ -299,7 +300,7 @@ fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Ha
         let sync = |handle: &'h Handle| sync_all(workspace, std::iter::once(handle));
         let begin = |handle| match Builder::new().spawn_scoped(scope, move || sync(handle)) {
             Ok(thread) => Ok(thread),
-            // Where there is no thread to be had, it is done here.
+            // If no thread can be started, it is done here.
             Err(_) => Err(sync(handle)),
         };
         let threads: Vec<_> = handles.map(begin).collect();
@@ -307,7 +308,7 @@ fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Ha
             Ok(thread) => thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic)),
             Err(done) => done,
         });
-        // Each of them must have ended: a failed sync is told once.
+        // All of them must have ended: a failed sync is reported only once.
         ends.collect::<Vec<_>>().into_iter().collect()
     })
 }

@@ -1,7 +1,7 @@
-//! A repeated request: the answer that was lost is given again, and nothing is done twice.
+//! Answers a repeated request: gives the lost answer again, and does nothing twice.
 //!
 //! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
-//! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
+//! Only the wording of the answer comes from `report.json`. The files are described as they are now.
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
@@ -21,8 +21,8 @@ use crate::path::{AskedPath, RelPath};
 use crate::request::Request;
 
 impl Engine {
-    /// The answer to a request that was committed before, as far as the request lets that count. Called under the locks
-    /// of its files: a first try that is still running has them.
+    /// The answer to a request that was committed before, if the request allows that to count. Called under the locks
+    /// of its files: a first attempt that is still running holds them.
     pub(crate) fn answered_before(
         &self,
         request: &Request,
@@ -50,12 +50,12 @@ impl Engine {
         if !request.idempotent {
             return Ok(None);
         }
-        // A header is what tells; without one, what somebody else put there stops nobody.
+        // Only a header decides; a folder without one that somebody else put there blocks nobody.
         self.repeated(request, fingerprint, found, |doubtful| !doubtful.is_foreign(), run)
     }
 
-    /// The answer of the transaction that did the very same, where every file still is as it left it. One without a
-    /// readable header counts as it where it `may_be`.
+    /// The answer of the transaction of the very same request, if every file is still as it left it. A transaction
+    /// without a readable header counts as that one if it `may_be`.
     pub(crate) fn repeated(
         &self,
         request: &Request,
@@ -79,8 +79,8 @@ impl Engine {
         }
     }
 
-    /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
-    /// was committed.
+    /// The answer of the commit of an open transaction, if that is complete. If a plan is named, it must be the one
+    /// that was committed.
     pub(crate) fn committed_again(
         &self,
         found: &StateLookup,
@@ -88,11 +88,11 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
-        // As long as it is open, what is staged tells by itself whether it still fits the files.
+        // While it is open, what is staged tells whether it still fits the files.
         let loaded = match self.committed_open(found, opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
             SearchResult::Found(loaded) => loaded,
             SearchResult::Perhaps(doubtful) => {
-                // Of one that is gone, nothing commits what was staged any more.
+                // If it is gone, what was staged cannot be committed any more.
                 let again = if is_gone { "stage them again" } else { "commit it again" };
                 return Err(doubtful.may_be_the_commit(opened, again));
             }
@@ -102,7 +102,7 @@ impl Engine {
         self.told_again(found, &loaded, is_checked, run).map(Some)
     }
 
-    /// The answer of a committed transaction, with what is true of its files now.
+    /// The answer of a committed transaction, with the present state of its files.
     fn told_again(&self, found: &StateLookup, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
         let account = Account::read(&self.workspace, &loaded.folder)?;
         let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
@@ -144,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// Says of a file whether it still is as the transaction left it, and what it is now where it is not.
+    /// Reports whether a file is still as the transaction left it and, if not, what it is now.
     fn tell_now(&self, file: &mut FileReport, now: &PresentCommit<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
         let (path, result) = (self.known_as(&file.path), self.known_as(result));
@@ -170,7 +170,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The path by which a journal knows a file that a caller named.
+    /// The path of a file in a journal, for a path that a caller named.
     fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
         match self.resolver().place(path) {
             Ok(place) => Some(place.path),
@@ -179,20 +179,20 @@ impl Engine {
     }
 }
 
-/// The commit of an open transaction that is asked for, perhaps once more.
+/// A commit of an open transaction, perhaps repeated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Commit<'a> {
     /// The open transaction.
     pub opened: &'a str,
-    /// True if that is no longer open.
+    /// True if the transaction is no longer open.
     pub is_gone: bool,
-    /// The plan that is to be committed.
+    /// The hash of the plan to commit.
     pub plan_hash: Option<Digest>,
     /// True if a check is to decide on it.
     pub is_checked: bool,
 }
 
-/// A committed transaction, and what stands at its paths now.
+/// A committed transaction, and what is at its paths now.
 struct PresentCommit<'a> {
     loaded: &'a Loaded,
     seen: Vec<Seen>,
@@ -210,7 +210,7 @@ fn is_left(record: &Record, seen: Seen) -> bool {
     }
 }
 
-/// The report of a transaction as far as its journal alone tells it.
+/// The report of a transaction as far as its journal tells it.
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {

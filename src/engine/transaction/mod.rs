@@ -1,7 +1,7 @@
 //! One request, from its paths to its report.
 //!
-//! Architecture invariant: whatever fails before the first swap leaves every file as it was, and whatever fails behind it is
-//! rolled back here, or left whole to recovery.
+//! Architecture invariant: a failure before the first swap leaves every file as it was; a later failure is rolled back
+//! here, or left to a recovery with everything that it needs.
 
 pub(super) mod check_gate;
 pub(super) mod execute;
@@ -28,8 +28,8 @@ use prepare::request_paths::RequestPaths;
 
 /// A transaction that is locked, read and planned: [`commit`](Self::commit) carries it out, dropping it discards it.
 ///
-/// Nothing of it is on the disk yet. As long as it is held, whoever asks for a lock on one of its folders waits, this very
-/// program included; what a program without locks changes meanwhile, the commit refuses.
+/// Nothing of it is on the disk yet. While it is held, anyone who asks for a lock on one of its folders waits,
+/// including this program; if a program without locks changes a file meanwhile, the commit refuses.
 ///
 /// ```
 /// use txedit::{Edit, Engine, Request, Run};
@@ -54,7 +54,7 @@ use prepare::request_paths::RequestPaths;
 pub struct Transaction<'a> {
     engine: &'a Engine,
     run: Run<'a>,
-    /// `None` where there is nothing to do: a dry run, or the very same was committed before.
+    /// `None` if there is nothing to do: a dry run, or the same request was committed before.
     ready: Option<Ready>,
     plan: Report,
 }
@@ -64,7 +64,7 @@ pub struct Transaction<'a> {
 pub(crate) struct Ready {
     pub prepared: Prepared,
     pub locks: Locks,
-    /// The state folder as it was under the locks.
+    /// The state folder as it was found under the locks.
     pub found: StateLookup,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Transaction<'a> {
         Self { engine, run, ready: Some(ready), plan }
     }
 
-    /// One that changes nothing, and answers this.
+    /// A transaction that changes nothing and returns this answer.
     pub(crate) fn done(engine: &'a Engine, plan: Report, run: Run<'a>) -> Self {
         Self { engine, run, ready: None, plan }
     }
@@ -85,7 +85,7 @@ impl<'a> Transaction<'a> {
         &self.plan
     }
 
-    /// Carries it out, all of it or nothing. On failure the error's outcome says what is true of the files: `Unchanged` and
+    /// Carries it out, all or nothing. On failure the error's outcome tells the state of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
     pub fn commit(self) -> Result<Report> {
         let Self { engine, run, ready, plan } = self;
@@ -98,18 +98,18 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The warning of a first commit: the state folder goes along with whatever packs the workspace.
+/// The warning of the first commit: the state folder is included when the workspace is packed.
 fn keeps_history(root: &Path) -> String {
     let state = shown(&root.join(STATE_FOLDER));
     format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
 }
 
 impl Engine {
-    /// Commits under locks, then bounds history.
+    /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { prepared, locks, mut found } = ready;
-        // Whoever began it may have taken their time: what stands at `.txedit` by now is what counts. Checked before the
-        // state folder is made, so that a refusal leaves nothing behind.
+        // The transaction may have been held for long: what stands at `.txedit` now counts. Checked before the state
+        // folder is made, so that a refusal leaves nothing behind.
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found)?;
@@ -118,7 +118,7 @@ impl Engine {
         let program = self.program(run);
         let teller = ReportSource { program: &program, files };
         let mut committed = execute::commit(&state, prepared, locks, durable, teller, run)?;
-        // Only now: what fails must not have cost any history, and the newest transaction counts among those that stay.
+        // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
@@ -130,9 +130,10 @@ impl Engine {
         Ok(committed)
     }
 
-    /// Locks the targets of a request, reads them and plans what will be done. What is interrupted and in the way is
-    /// recovered first, which the plan's warnings tell. On failure no file is changed, but by such a recovery. Of a dry run
-    /// nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) it is tried once.
+    /// Locks the targets of a request, reads them and plans the changes. An interrupted transaction in the way is
+    /// recovered first, and the plan's warnings say so. On failure no file is changed, except by such a recovery. For a
+    /// dry run nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) this makes only one
+    /// attempt.
     pub fn begin<'a>(&'a self, request: &Request, run: Run<'a>) -> Result<Transaction<'a>> {
         self.admit(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
@@ -145,11 +146,11 @@ impl Engine {
         }
     }
 
-    /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
-    /// files: `Unchanged` and `RolledBack` both mean that all of them are as they were.
+    /// Does what `request` asks, all or nothing. On failure the error's outcome tells the state of the files:
+    /// `Unchanged` and `RolledBack` both mean that all of them are as they were.
     ///
-    /// Where another program writes one of the files meanwhile, a request that means the same for any content is tried
-    /// again, for as long as it would wait for a lock.
+    /// If another program writes one of the files meanwhile, a request that means the same for any content is retried,
+    /// for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
         if request.dry_run {
             return self.begin(request, run)?.commit();
@@ -162,7 +163,7 @@ impl Engine {
         retry::telling(report, warnings)
     }
 
-    /// Refuses what is wrong with a request by itself, before any file is read.
+    /// Refuses a request that is invalid by itself, before any file is read.
     fn admit(&self, request: &Request) -> Result<()> {
         self.check_allowed(request.check.as_ref())?;
         validate::check(request, PathRule::AbsoluteOrRelative)
@@ -170,7 +171,7 @@ impl Engine {
 
     /// The report of a dry run, made without a lock.
     fn dry_run(&self, request: &Request, found: &mut StateLookup, run: Run<'_>) -> Result<Report> {
-        // What a key was used for answers the commit, too.
+        // A request whose key was used gets the same answer as from a commit.
         if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), found, run)? {
             return Ok(Report { dry_run: true, ..report });
         }
@@ -179,9 +180,9 @@ impl Engine {
         Ok(Report { dry_run: true, files, warnings, ..Report::default() })
     }
 
-    /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
-    /// as another program changes one in between. Else, and on failure, the same as [`apply`](Self::apply). Answers what was
-    /// found last, too.
+    /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If
+    /// another program changes one meanwhile, searches again. Otherwise like [`apply`](Self::apply). Also returns what
+    /// was found last.
     pub fn apply_found<T: AsRef<Request>>(
         &self,
         find: impl Fn() -> Result<T>,
@@ -205,7 +206,7 @@ impl Engine {
         (last, retry::telling(report, warnings))
     }
 
-    /// Begins it for the `attempt`th time: all before came to nothing, since another program came in between.
+    /// Begins the `attempt`th attempt: another program interfered with all earlier ones.
     fn begin_attempt<'a>(
         &'a self,
         request: &Request,
@@ -219,18 +220,19 @@ impl Engine {
         }
         let again = attempt > 1;
         let paths = RequestPaths::of(request);
-        // Before the locks: a recovery takes those of its own targets, and whoever holds some must not wait for others.
+        // Before the locks: a recovery takes those of its own targets, and a process that holds locks must not wait for
+        // others.
         self.recover_own(found, warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         let done = |report| Transaction::done(self, report, run);
         let mut locked = match self.lock_targets(&paths, found, warnings, run) {
-            // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
+            // After a request turned a file into a folder, or a folder into a file, its own paths lead nowhere.
             Err(error) if leads_nowhere(&error) => {
                 return self.answered_before(request, fingerprint, found, run).ok().flatten().map(done).ok_or(error);
             }
             locked => locked?,
         };
-        // Under the locks: a first try that still runs has them until its answer is in history.
+        // Under the locks: a first attempt that still runs holds them until its answer is in history.
         if let Some(report) = self.answered_before(request, fingerprint, found, run)? {
             return Ok(done(report));
         }
@@ -240,7 +242,7 @@ impl Engine {
         }
         let LockedTargets { places, parents, locks } = locked;
         let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
-            // A file that is no longer what the request expects may be what the request makes of it.
+            // A file that does not match the request's hash may already be what the request makes of it.
             Err(error) if carries_hashes(request) => {
                 return self.repeated(request, fingerprint, found, |_| false, run)?.map(done).ok_or(error);
             }
@@ -257,8 +259,8 @@ impl Engine {
     }
 }
 
-/// True if a request is refused for paths at which something of another kind stands, or nothing. What is closed stays so,
-/// whatever was done before.
+/// True if a request is refused because something of another kind, or nothing, is at a path. A denied path stays
+/// denied, whatever was done before.
 fn leads_nowhere(error: &Error) -> bool {
     let is_it = |kind: ErrorKind| {
         matches!(
@@ -272,7 +274,7 @@ fn leads_nowhere(error: &Error) -> bool {
     }
 }
 
-/// True if the caller says of every file that is there which content it must have.
+/// True if the caller names the content of every existing file.
 fn carries_hashes(request: &Request) -> bool {
     let is_new = |file: &FileRequest| matches!(file.change, Change::Write { .. } | Change::Copy { .. });
     request.files.iter().any(|file| file.expected_hash.is_some())

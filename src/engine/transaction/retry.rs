@@ -1,4 +1,5 @@
-//! Retries beside a program that keeps writing: what names its places by text can be done on the new content as well.
+//! Retries while another program keeps writing: a request that names its places by text can be applied to the new
+//! content as well.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +12,9 @@ use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told its number,
-    /// from 1, and `may` whether such an error may go away by itself. No check is run twice, that of the engine or the one
-    /// that the call names.
+    /// Makes attempts for as long as another one may end differently. `attempt` gets its number, from 1; `may` tells
+    /// whether such an error may go away by itself. No check is run twice, neither the engine's nor the one that the
+    /// call names.
     pub(crate) fn try_again(
         &self,
         check: Option<&Check>,
@@ -25,7 +26,8 @@ impl Engine {
         loop {
             match attempt(attempts.made) {
                 Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
-                // Both may have given way. That is no attempt: nothing was wrong with the files.
+                // Both requests may have given way. That does not count as an attempt: nothing was wrong with the
+                // files.
                 Err(error) if is_by_key(&error) && attempts.may_go_on(&error) => {
                     check_cancelled(run.cancel)?;
                     attempts.pause();
@@ -37,7 +39,7 @@ impl Engine {
     }
 }
 
-/// Adds warnings to a report, and to an error as well: a recovery that came first changed files.
+/// Adds warnings to a report, or to an error: a recovery that ran first may have changed files.
 pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
     match done {
         Ok(report) => {
@@ -58,7 +60,7 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// It is tried for as long as it would wait for a lock.
+    /// Attempts are made for as long as one would wait for a lock.
     fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
         let now = Instant::now();
         Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
@@ -80,7 +82,7 @@ impl Attempts {
         self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
-    /// True if somebody else was quicker, and nothing is left of this attempt.
+    /// True if another program was faster and nothing is left of this attempt.
     fn left_nothing(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
@@ -92,19 +94,19 @@ impl Attempts {
     }
 }
 
-/// True if another request with the same key was at work.
+/// True if another request with the same key was running.
 fn is_by_key(error: &Error) -> bool {
     matches!(error.details(), Detail::SameKey)
 }
 
-/// True if a request that failed like this means the same, whatever somebody wrote into its files meanwhile.
+/// True if a request that failed with this error means the same, whatever another program wrote into its files.
 pub(crate) fn means_the_same(request: &Request, error: &Error) -> bool {
     request.files.iter().all(is_for_any_content)
         && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
 }
 
-/// True if a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes
-/// the file as it is, wants none to be there, or says itself which content it is for.
+/// True if a request for this file means the same, whatever another program wrote into it: it searches for texts, takes
+/// the file as it is, requires that there is none, or names the content it is for.
 fn is_for_any_content(file: &FileRequest) -> bool {
     file.expected_hash.is_some()
         || match &file.change {
@@ -119,7 +121,7 @@ fn is_for_any_content(file: &FileRequest) -> bool {
         }
 }
 
-/// True if all of these find their places by their texts.
+/// True if all edits find their places by text.
 pub(super) fn is_by_text(edits: &[Edit]) -> bool {
     edits.iter().all(|edit| match &edit.anchor {
         Anchor::Text { .. } => true,

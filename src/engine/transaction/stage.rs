@@ -24,21 +24,21 @@ use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, 
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
 
-/// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
+/// A transaction that is being staged. If it is dropped before the journal has its name, its slots are deleted.
 #[derive(Debug)]
 pub(crate) struct Staging<'a> {
     transaction: TransactionFolder<'a>,
     section: Handle,
     born: Timestamp,
-    /// How many slots, from the first on, were filled and are named by no journal yet.
+    /// Slots that are filled but not named by a journal yet.
     unnamed: usize,
-    /// Files whose turn is still to come, staged by two threads at once.
+    /// Files that were staged ahead, by two threads, for later entries.
     ready: VecDeque<Result<StagedFile>>,
-    /// Staged files and folders, open, as long as there are few enough to be synced one by one.
+    /// Staged files and folders, open, if there are few enough to be synced one by one.
     files: Vec<Handle>,
-    /// Entries of whose original there is a copy, as long as no journal has its name.
+    /// Entries whose original has a copy, until the journal has its name.
     copies: Vec<EntryIndex>,
-    /// The attributes that the transaction's folder hands on to every file that is made in it.
+    /// The attributes that every file made in the transaction's folder inherits.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.
@@ -91,12 +91,12 @@ impl<'a> Staging<'a> {
         &self.transaction.journal.header.id
     }
 
-    /// When reading began, by the file system's clock.
+    /// The time at which reading began, by the file system's clock.
     pub(crate) fn read_at(&self, prepared: &Prepared) -> Timestamp {
         snapshot::earlier(self.born, prepared.read_at.elapsed())
     }
 
-    /// When it began to write, by the file system's clock.
+    /// The time at which it began to write, by the file system's clock.
     pub(crate) const fn born(&self) -> Timestamp {
         self.born
     }
@@ -118,7 +118,7 @@ impl<'a> Staging<'a> {
         self.open.get(&entry).cloned()
     }
 
-    /// The journal and the report, as far as they are written.
+    /// The journal and the report, if they are written.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &Handle> {
         self.hidden.iter().chain(&self.report)
     }
@@ -127,12 +127,12 @@ impl<'a> Staging<'a> {
         self.report.as_ref()
     }
 
-    /// The sections whose names changed.
+    /// The sections in which names changed.
     pub(crate) fn sections(&self, trash: &Trash) -> Vec<Handle> {
         trash.folder().into_iter().chain([&self.section]).cloned().collect()
     }
 
-    /// Fills the slot of the next entry, and remembers what was staged.
+    /// Fills the slot of the next entry, and records what was staged.
     pub(crate) fn stage(&mut self, entry: EntryIndex, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
         assert_eq!(
             entry,
@@ -142,7 +142,7 @@ impl<'a> Staging<'a> {
         let planned = &prepared.plan.entries[entry];
         let original = prepared.targets[entry].as_ref();
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
-        // A journal of version 1, of which this may be the undo, does not tell all of it.
+        // A journal of version 1, which this may undo, does not have all of it.
         let read = |before: &FileState| FileState { access: original().state().access, ..*before };
         let named = |error: Error| error.asked_by(planned.asked_by);
         self.copy_original(entry, planned, prepared, cancel).map_err(named)?;
@@ -184,14 +184,14 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// Nothing was swapped: the folder goes to the trash. Where even that fails it stays, and the next command,
-    /// finding it without an owner, drops it.
+    /// Moves the folder to the trash, since nothing was swapped. If even that fails it stays, and the next command
+    /// drops it because it has no owner.
     pub(crate) fn forget(&mut self) {
         self.delete_unnamed();
         drop(self.transaction.move_to(Section::Trash));
     }
 
-    /// Gives back at once what the slots took of the disk. What cannot be deleted now goes with the folder.
+    /// Frees the disk space of the slots at once. What cannot be deleted now is deleted with the folder.
     fn delete_unnamed(&mut self) {
         self.ready.clear();
         for entry in std::mem::take(&mut self.copies) {
@@ -212,7 +212,7 @@ impl Drop for Staging<'_> {
     }
 }
 
-/// The folder at the target of an entry that takes it away.
+/// The folder at the target of an entry that removes it.
 fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
     let folder = prepared.parents.get(planned.path.as_path());
     folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into")).0.identity

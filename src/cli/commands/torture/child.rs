@@ -10,10 +10,10 @@ use crate::cli::output::{self, Answer};
 use crate::engine::Run;
 use crate::error::{Error, Result};
 
-/// The line that the child prints for each transaction that was reported as committed, and once before the first.
+/// The line that the child prints after each reported commit, and once before the first.
 pub(super) const REPORTED: &str = "reported\n";
 
-/// So that a child whose parent was killed does not stay.
+/// A limit, so that a child whose parent was killed does not stay.
 const MOST: usize = 100_000;
 
 pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -23,7 +23,7 @@ pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOpt
     for _ in 0..MOST {
         output::plain_result(REPORTED).map_err(|e| Error::io("write to", PathBuf::from("stdout"), e))?;
         let request = work::next(&mut files, &mut dice);
-        // A new engine each time, as every start of the program has one.
+        // A new engine each time, as in each start of the program.
         options.engine()?.apply(&request, Run::default())?;
     }
     Ok(Answer::new(&serde_json::json!({"success": true}), "")?)

@@ -1,7 +1,8 @@
 //! `txedit doctor --torture N [DIR]`: real kills on the user's own file system.
 //!
-//! Each round, a process commits random transactions and is killed (SIGKILL) at a random moment. After the recovery
-//! the files must be as before or as after the transaction that was under way, and all that was reported must be there.
+//! In each round, a process commits random transactions and is killed (SIGKILL) at a random moment. After the recovery
+//! the files must be as before or as after the transaction that was being committed, and everything reported must be
+//! there.
 
 mod child;
 mod work;
@@ -36,11 +37,11 @@ struct Tally {
     success: bool,
     folder: PathBuf,
     rounds: u32,
-    /// Reported as committed.
+    /// The transactions that were reported as committed.
     transactions: usize,
-    /// Kills that left something to recover.
+    /// The kills that left something to recover.
     killed_in_commit: u32,
-    /// Of those, how they ended.
+    /// How many of those were rolled back, and how many finished.
     all_old: u32,
     all_new: u32,
     /// The broken promises, one sentence each.
@@ -48,7 +49,7 @@ struct Tally {
     seconds: f64,
 }
 
-/// Tortures `rounds` times in a scratch folder in `folder`.
+/// Runs `rounds` rounds in a scratch folder in `folder`.
 pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result<Answer, Failure> {
     let scratch = Scratch::new_in(folder)?;
     let begun = Instant::now();
@@ -56,7 +57,7 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result
     let progress = CallProgress::start(options.quiet);
     let mut torture = Torture::new(&scratch, options)?;
     for round in 0..rounds {
-        // Ctrl-C ends it after a round, with what was seen so far.
+        // Ctrl-C ends it after a round, with the results so far.
         if cancel.is_cancelled() || !torture.tally.violations.is_empty() {
             break;
         }
@@ -89,19 +90,19 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result
 
 /// The result of a round.
 enum RoundEnd {
-    /// After it had reported so many transactions.
+    /// Killed after it had reported this many transactions.
     At(usize),
-    /// It had ended by itself, and why.
+    /// It had ended by itself, for this reason.
     TooLate(String),
 }
 
 struct Torture<'a> {
     options: &'a CommonOptions,
     workspace: PathBuf,
-    /// The state of the files.
+    /// The expected state of the files.
     files: TortureFiles,
     dice: SplitMix64,
-    /// About how long a transaction takes: kills are spread over a few of them.
+    /// The approximate time of a transaction: kills are spread over a few of them.
     each: Duration,
     tally: Tally,
 }
@@ -114,7 +115,7 @@ impl<'a> Torture<'a> {
         let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.subsec_nanos());
         let mut dice = SplitMix64::new(u64::from(seed));
         let each = Duration::from_millis(20);
-        // A first one here tells, in its own words, where nothing can be committed at all.
+        // If nothing can be committed here at all, this first transaction tells why.
         let mut files = TortureFiles::new();
         let request = work::next(&mut files, &mut dice);
         let cancel = signals::cancel_token()?;
@@ -144,7 +145,7 @@ impl<'a> Torture<'a> {
             self.violate(&format!("{} is still there after the recovery: {}", left.id, left.reason()));
         }
 
-        // What was reported, and what the transaction under way would have left.
+        // The state that was reported, and the one that the transaction being committed would have left.
         let mut dice = SplitMix64::new(seed);
         for _ in 0..reported {
             work::next(&mut self.files, &mut dice);
@@ -169,7 +170,7 @@ impl<'a> Torture<'a> {
         self.tally.violations.push(format!("round {round}: {what}"));
     }
 
-    /// Has a process work, and kills it.
+    /// Starts a process that commits, and kills it.
     fn kill(&mut self, seed: u64) -> Result<RoundEnd> {
         let name = Path::new("the child process");
         let mut child = self.start(seed)?;
@@ -184,7 +185,7 @@ impl<'a> Torture<'a> {
         child.kill().map_err(|e| Error::io("kill", name, e))?;
         let worked = begun.elapsed();
         let status = child.wait().map_err(|e| Error::io("wait for", name, e))?;
-        // All that it said before it died is still in the pipe.
+        // Everything that it printed before it died is still in the pipe.
         stdout.read_to_string(&mut said).map_err(|e| Error::io("read from", name, e))?;
         if said.is_empty() || ended.is_some() {
             let mut error = String::new();
@@ -199,7 +200,7 @@ impl<'a> Torture<'a> {
         Ok(RoundEnd::At(reported))
     }
 
-    /// Starts the same program again.
+    /// Starts this program again.
     fn start(&self, seed: u64) -> Result<Child> {
         let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
         let durability = match self.options.durability {

@@ -1,4 +1,4 @@
-//! The step in which a process is killed in mid-commit.
+//! The step in which a process is killed in the middle of a commit.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -35,7 +35,7 @@ const NEW: TourContents = &[
 
 const SIGKILL: i32 = 9;
 
-/// Kills a commit of five files at `stop`, looks at what is left, recovers, and looks again.
+/// Kills a commit of five files at `stop`, examines what is left, recovers, and examines it again.
 pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
     stage.heading(match stop {
         StopAt::Swap => "a kill -9 between the swaps of five files, and the recovery",
@@ -68,7 +68,7 @@ pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
     Ok(())
 }
 
-/// Starts the same program again, to apply the plan in a process of its own.
+/// Starts this program again, to apply the plan in its own process.
 fn start(stage: &Stage<'_>, stop: StopAt) -> Result<Child> {
     let plan = stage.write_plan(&plan())?;
     let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
@@ -104,7 +104,7 @@ fn kill_when_ready(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// Which files are new; each must be old or new to the byte.
+/// For each file, true if it is new; each must be old or new to the byte.
 fn look(stage: &Stage<'_>) -> Result<Vec<bool>> {
     let mut new = Vec::with_capacity(OLD.len());
     for ((name, before), (_, after)) in OLD.iter().zip(NEW) {
@@ -120,7 +120,7 @@ fn look(stage: &Stage<'_>) -> Result<Vec<bool>> {
     Ok(new)
 }
 
-/// Recovers; answers the words for what was done.
+/// Recovers; returns words for what was done.
 fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
     let engine = stage.engine()?;
     let recovered = engine.recover(None, RecoverOptions::default())?;

@@ -1,6 +1,6 @@
-//! `txedit tour`: the promise, kept before your eyes.
+//! `txedit tour`: shows the promise being kept.
 //!
-//! Every step looks at the files itself, by their digests; the tour fails if anything is not as it says.
+//! Each step verifies the files itself, by their digests; the tour fails if anything is not as it says.
 
 mod child;
 mod killed;
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Shape;
 use stage::{Stage, TourContents};
 
-/// A small program in three files, and what it is after a rename in all of them.
+/// A small program in three files, before and after a rename in all of them.
 const OLD: TourContents = &[
     ("shape.rs", "pub fn area(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
     ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::area(3, 4), 12);\n}\n"),
@@ -37,7 +37,7 @@ const NEW: TourContents = &[
 pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
     let mut stage = Stage::set(&env::temp_dir(), options)?;
     match walk(&mut stage) {
-        // Folders for a while are often in memory, on a file system that may not be able to exchange names.
+        // Temporary folders are often in memory, on a file system that may not be able to exchange names.
         Err(error) if error.kind() == ErrorKind::UnsupportedFileSystem => {
             stage = Stage::set(&options.current, options)?;
             walk(&mut stage).map_err(|error| stage.failed(error))?;
@@ -100,12 +100,12 @@ fn undo(stage: &mut Stage<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Something is not as the tour says.
+/// The error if something is not as the tour says.
 fn off(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::UnknownError, message.into())
 }
 
-/// The file of a step, which is not as the tour says.
+/// The error if the file of a step is not as the tour says.
 fn off_at(name: &str, message: &str) -> Error {
     off(format!("{name}: {message}")).at(Path::new(name))
 }

@@ -17,19 +17,19 @@ use crate::fs::scratch::Scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, Request};
 
-/// Files by name, with their contents.
+/// The contents of files, by name.
 pub(super) type TourContents = &'static [(&'static str, &'static str)];
 
-/// The folder in which the workspace of the tour is, so that a plan can lie beside it.
+/// The folder of the tour's workspace, so that a plan can lie beside it.
 const WORKSPACE: &str = "workspace";
 
-/// A scratch workspace, and what was done in it.
+/// A scratch workspace, and a record of what was done in it.
 pub(super) struct Stage<'a> {
     scratch: Option<Scratch>,
     folder: PathBuf,
     pub(super) options: &'a CommonOptions,
     title: &'static str,
-    /// One object for each step that was as promised.
+    /// One object for each step that succeeded.
     pub(super) steps: Vec<Value>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
         self.folder.join(WORKSPACE)
     }
 
-    /// A new engine of the workspace, as every start of the program has one.
+    /// A new engine of the workspace, as in each start of the program.
     pub(super) fn engine(&self) -> Result<Engine> {
         Engine::open_with(self.root(), self.options.settings())
     }
@@ -58,35 +58,35 @@ impl<'a> Stage<'a> {
         self.print(&format!("\n{}\n", styled(HEADING, format!("{}. {title}", self.steps.len() + 1))));
     }
 
-    /// Says what happens; each line of it is indented.
+    /// Prints what happens, each line indented.
     pub(super) fn say(&self, text: &str) {
         let lines: Vec<String> = text.lines().map(|line| format!("   {line}\n")).collect();
         self.print(&lines.concat());
     }
 
-    /// Says why a step failed that was to fail.
+    /// Prints why a step failed that was meant to fail.
     pub(super) fn say_failure(&self, failure: &Failure) {
         self.say(&failure.for_people(Some(self.options)));
     }
 
-    /// Ends a step that was as promised.
+    /// Records a step that succeeded.
     pub(super) fn done(&mut self, facts: &Value) {
         self.steps.push(json!({"title": self.title, "facts": facts}));
     }
 
     fn print(&self, text: &str) {
         if !self.options.json {
-            // Whoever closes the pipe has seen enough; the tour goes on, for its exit status.
+            // A user who closes the pipe has seen enough; the tour goes on, for its exit status.
             let _ = output::result(text);
         }
     }
 
-    /// Writes files with eyes and hands of our own, not by the engine.
+    /// Writes files without the engine.
     pub(super) fn write(&self, contents: TourContents) -> Result<()> {
         contents.iter().try_for_each(|(name, content)| self.scratch()?.write(&in_workspace(name), content.as_bytes()))
     }
 
-    /// Writes the plan that lies beside the workspace; answers where it is.
+    /// Writes the plan beside the workspace; returns its path.
     pub(super) fn write_plan(&self, json: &[u8]) -> Result<PathBuf> {
         let name = Path::new("plan.json");
         self.scratch()?.write(name, json)?;
@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         content.map(|c| Digest::of(&c)).ok_or_else(|| off_at(name, "it is gone"))
     }
 
-    /// Checks that the files have these contents, and says so.
+    /// Verifies that the files have these contents, and prints it.
     pub(super) fn expect(&self, contents: TourContents, word: &str) -> Result<()> {
         for (name, content) in contents {
             if self.digest(name)? != Digest::of(content.as_bytes()) {
@@ -116,13 +116,13 @@ impl<'a> Stage<'a> {
         self.engine()?.apply(request, Run::default().cancelled_by(&cancel))
     }
 
-    /// Takes a transaction back.
+    /// Undoes a transaction.
     pub(super) fn undo(&self, id: &str) -> Result<Report> {
         let cancel = signals::cancel_token()?;
         self.engine()?.undo(Some(id), false, Run::default().cancelled_by(&cancel))
     }
 
-    /// Leaves the folder behind for whoever wants to know why the tour failed.
+    /// Leaves the folder behind so that a user can find out why the tour failed.
     pub(super) fn failed(&mut self, error: Error) -> Error {
         if let Some(scratch) = self.scratch.take() {
             output::note(format!("the tour failed in {}; that folder is kept for inspection", self.title));

@@ -39,13 +39,13 @@ impl TransactionFolder<'_> {
                 None if self.uncertain => UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
-            // What stays of a folder may have gone aside with the one that it is in.
+            // What remains of a folder may have gone aside with the folder above it.
             if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
                 && !self.leads_to(self.record(entry).path.as_path(), folder)?
             {
                 continue;
             }
-            // What stays in a folder that was moved away is not where its path says.
+            // What remains in a folder that was moved away is not where its path says.
             if ours && !self.has_its_place(entry)? {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Reads the targets of a transaction and its slots, and classifies the entries. Nothing is changed here.
+//! Reads the targets and slots of a transaction and classifies its entries, without changing anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
-    /// Reads the file at a name to the end, even if the call was cancelled: something was swapped.
+    /// Reads the file at a name to its end, even if the call was cancelled: something is swapped already.
     pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
         see(self.workspace(), name, &NEVER)
     }
@@ -32,7 +32,7 @@ impl TransactionFolder<'_> {
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
             Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
-            // Nothing can be put there any more: that is somebody's doing.
+            // Nothing can be put there any more: another program removed the folder.
             None if slot != Seen::Missing && matches!(record.change, RecordedChange::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
@@ -69,12 +69,12 @@ impl TransactionFolder<'_> {
         (self.journal.entries.indices()).map(class).collect()
     }
 
-    /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
+    /// The path of a folder that was moved away, with everything that was swapped in it.
     pub(crate) fn moved_folder(&self) -> Result<Option<PathBuf>> {
         let mut folders: Vec<_> = self.parents.iter().collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
         for (path, (identity, held)) in folders {
-            // What came out of the swap of one that goes was verified.
+            // One that leaves was verified when its swap brought it out.
             if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
                 return Ok(Some(self.workspace().root.path().join(path)));
             }
@@ -82,8 +82,8 @@ impl TransactionFolder<'_> {
         Ok(None)
     }
 
-    /// True if a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
-    /// overlay gives it another one when something in it is changed for the first time.
+    /// True if a path of the workspace still leads to the held folder, which had this identity when it was opened. An
+    /// overlay gives a folder another identity when something in it is changed for the first time.
     pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
         if self.leads_to(path, identity)? {
             return Ok(true);
@@ -104,7 +104,7 @@ impl TransactionFolder<'_> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
-            // Nothing stands there, or what is no folder.
+            // Nothing stands there, or something that is not a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
             Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
         }
@@ -119,7 +119,7 @@ impl TransactionFolder<'_> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
-            // A power cut can take the folder's swap and leave what somebody had put into it since.
+            // A power cut can undo the folder's swap and leave what somebody had put into it since.
             Seen::Folder(_) => {
                 (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
             }
@@ -132,12 +132,12 @@ impl TransactionFolder<'_> {
         if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
         }
-        // Its content cannot be compared: whatever it is stays, and is told.
+        // Its content cannot be compared: whatever it is stays, and is reported.
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
     }
 
-    /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
+    /// The torn entries whose slot holds what a power loss left of the new content, in a file that was never swapped.
     pub(crate) fn incomplete(&self, classes: &IndexVec<EntryIndex, Class>) -> Result<BTreeSet<EntryIndex>> {
         let torn = classes.numbered().filter(|(_, class)| **class == Class::Torn);
         let mut incomplete = BTreeSet::new();
@@ -186,7 +186,7 @@ pub(crate) fn is_incomplete(
     let slot = Name::new(folder, &slot);
     let seen = see(workspace, slot, &NEVER)?;
     if mark == Mark::Contended {
-        // It was written anew after its journal, so that times tell nothing; but an empty file is nobody's work.
+        // It was rewritten after its journal, so times tell nothing; but an empty file holds nobody's work.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
@@ -195,7 +195,7 @@ pub(crate) fn is_incomplete(
         return Ok(false);
     };
     let host = workspace.host()?;
-    // Not by when it was modified: a moved file keeps that time, which a clock that was set back puts in the future.
+    // Not the modification time: a moved file keeps it, and a clock that was set back puts it in the future.
     let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
     Ok((workspace.protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }

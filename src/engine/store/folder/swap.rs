@@ -1,4 +1,4 @@
-//! Exchanges a slot and its target, forward and back.
+//! Swaps an entry: exchanges its slot and its target, forward and back.
 
 use std::io;
 
@@ -18,7 +18,7 @@ enum Direction {
 }
 
 impl TransactionFolder<'_> {
-    /// Exchanges slot and target, or moves the one that is there.
+    /// Exchanges slot and target, or moves the one of the two that exists to the other.
     pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
@@ -52,7 +52,7 @@ impl TransactionFolder<'_> {
     fn swap_failed(&self, entry: EntryIndex, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
-            // A name that came or went between the re-check and the swap: somebody else's doing.
+            // A name that came or went between the verification and the swap: another program did that.
             Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
             Some(Errno::INVAL) => {
                 let message = format!("{} is on a file system that cannot exchange names", path.display());

@@ -1,5 +1,5 @@
-//! Swaps beside a program that writes more often than a sync takes: the edit is applied to what is there now, and swapped
-//! before it is durable.
+//! Swaps beside a program that writes more often than a sync takes: applies the edit to the present content, and swaps
+//! it before it is durable.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::plan::{FileState, NewContent, PlannedChange};
 use crate::text::{self, Edited};
 
 impl CommitWalk<'_> {
-    /// Swaps an entry whose target is what was read of it. Where another program was quicker, an edit is made anew; what
+    /// Swaps an entry whose target is still what was read. If another program was faster, an edit is made again; what
     /// can be made only once is a conflict.
     pub(super) fn contend(&mut self, entry: EntryIndex) -> Result<()> {
         for _ in 0..limits::CONTENDED_TRIES {
             check_cancelled(self.heeded(entry))?;
             match self.recheck(entry) {
-                // Once swapped, another program may have the file open: it is never written again.
+                // Once it is swapped, another program may have the file open: it is never written again.
                 Ok(()) => {
                     self.transaction().swap(entry)?;
                     return self.look(entry);
@@ -41,13 +41,13 @@ impl CommitWalk<'_> {
         Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
     }
 
-    /// Whoever wants to stop it comes too late when the first entry is swapped: the others follow, as in every commit.
+    /// A cancellation counts only before the first entry is swapped: then the others follow, as in every commit.
     fn heeded(&self, entry: EntryIndex) -> &CancelToken {
         if entry == EntryIndex(0) { self.run.cancel } else { &NEVER }
     }
 
-    /// Reads the target of an edit again, and writes what comes of it into the slot, which nobody else has seen yet.
-    /// `false` where that cannot be.
+    /// Reads the target of an edit again, and writes the result into the slot, which no other process has seen yet.
+    /// Returns false if that is not possible.
     fn make_anew(&mut self, entry: EntryIndex) -> Result<bool> {
         let edits = self.prepared.contended.as_ref().and_then(|contended| contended.get(&entry));
         let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
@@ -58,7 +58,7 @@ impl CommitWalk<'_> {
         let PlannedChange::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
             unreachable!("only edits are made anew")
         };
-        // A staged file is never cut: what is longer is left to another attempt.
+        // A staged file never becomes shorter: a longer one is left to another attempt.
         if splices.is_empty() || (new.len() as u64) < planned.state.size {
             return Ok(false);
         }
@@ -68,7 +68,8 @@ impl CommitWalk<'_> {
             NewContent::Bytes(_) => unreachable!("only edits are made anew"),
         };
         if let Err(error) = write_all(workspace, &slot, 0, &new) {
-            // Half of a content that nobody else has seen: it takes room on a full disk, and would be kept as somebody's.
+            // Half of a content that no other process has seen: it takes space on a full disk, and would be kept as
+            // another program's.
             self.transaction().unlink_staged(entry);
             return Err(error);
         }
@@ -88,7 +89,7 @@ impl CommitWalk<'_> {
         Ok(true)
     }
 
-    /// The target as it is now; `None` where another content is not all that changed.
+    /// The target as it is now; `None` if more than its content changed.
     fn read_anew(&self, entry: EntryIndex) -> Result<Option<(Snapshot, Vec<u8>)>> {
         let transaction = self.transaction();
         let Some(was) = &self.prepared.targets[entry] else { return Ok(None) };
@@ -106,12 +107,12 @@ impl CommitWalk<'_> {
 }
 
 impl crate::engine::store::folder::TransactionFolder<'_> {
-    /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
+    /// Deletes what was staged for an entry and never swapped. What cannot be deleted is deleted with the folder.
     fn unlink_staged(&self, entry: EntryIndex) {
         self.workspace().fs().unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
     }
 
-    /// Notes what the target of an edit is now, and what was staged for it.
+    /// Records the present target of an edit, and what was staged for it.
     fn made_anew(&mut self, entry: EntryIndex, target: &Snapshot, new: FileState) {
         let journal::RecordedChange::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change
         else {

@@ -1,4 +1,4 @@
-//! Verifies what is in the way of a swap, and what a swap brought out.
+//! Verifies the targets before a swap, and what a swap brought out.
 
 use super::CommitWalk;
 use crate::cancel::NEVER;
@@ -10,13 +10,13 @@ use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
-    /// Verifies that the target, and its folder, are still what was read.
+    /// Verifies that the target and its folder are still what was read.
     pub(super) fn recheck(&self, entry: EntryIndex) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
         let io = |e| Error::io("look at", transaction.path(entry), e);
-        // Mostly those of one folder follow each other: one look at it is enough for them.
+        // Most entries are in the same folder as the one before, which then needs no second check.
         let folder = record.path.parent();
         let is_another = entry.before().is_none_or(|last| transaction.record(last).path.parent() != folder);
         if let Some((stat, held)) = self.prepared.parents.get(folder).filter(|_| is_another)
@@ -61,21 +61,21 @@ impl CommitWalk<'_> {
             return Ok(false);
         }
         let is_told_by_time = transaction.workspace().protocol.is_told_by_time;
-        // The change time, which nobody can set back, was moved by the rename.
+        // The rename has changed the change time, the only one that no program can set back.
         if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
             return Ok(true);
         }
         Ok(snapshot::digest(transaction.workspace(), &file, stat.size, &NEVER)? == snapshot.digest)
     }
 
-    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
+    /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.
     pub(super) fn look(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
         let transaction = self.transaction();
         let path = transaction.path(entry);
-        // At once, before anybody misses it. The undo that follows says what came of it.
+        // At once, before another program misses it. The rollback that follows reports the result.
         transaction.take_back_swapped(entry, Class::Captured)?;
         Err(snapshot::changed(&path, "was written in the moment of the swap"))
     }

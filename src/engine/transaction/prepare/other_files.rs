@@ -9,14 +9,14 @@ use crate::request::edit::Anchor;
 use crate::request::{Change, Request};
 use crate::text::diagnose;
 
-/// Bytes of an anchor that is looked for in other files.
+/// The shortest anchor, in bytes, that is searched for in other files.
 const TELLING: usize = 4;
 
-/// Other files in which it is looked for.
+/// The number of other files that are searched.
 const LOOKED_AT: usize = 64;
 
-/// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
-/// among the first that are searched.
+/// Adds to the error of an anchor that was not found, for no known reason, the other file of the request that contains
+/// it, if one of the first does.
 pub(crate) fn elsewhere(
     request: &Request,
     target_ids: &[TargetIds],
@@ -31,7 +31,7 @@ pub(crate) fn elsewhere(
         Some(Anchor::Hunk(hunk)) => hunk.old(),
         _ => return error,
     };
-    // A brace stands in every file, and says nothing.
+    // A brace is in every file and tells nothing.
     if diagnosis.cause.is_some() || anchor.trim_ascii().len() < TELLING {
         return error;
     }
@@ -42,7 +42,7 @@ pub(crate) fn elsewhere(
         let size = reader.size(target_ids.subject);
         let Some(rest) = left.checked_sub(size) else { continue };
         left = rest;
-        // What cannot be read has an error of its own to come.
+        // A file that cannot be read will have an error of its own.
         let Ok(bytes) = reader.read_again(target_ids.subject) else { continue };
         if diagnose::contains(&bytes, &anchor) {
             let mut diagnosis = diagnosis.clone();

@@ -1,4 +1,4 @@
-//! Reads and hashes on one core while the other edits.
+//! Reads and hashes files on one core while the other edits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,35 +10,35 @@ use crate::engine::store::snapshot::Snapshot;
 use crate::error::Result;
 use crate::limits;
 
-/// Files that are handed over together: a thread that is woken for each of them would do little else.
+/// The number of files that are passed on together: waking a thread for each would cost more than the work.
 const TOGETHER: usize = 8;
 
-/// Handfuls that wait to be edited.
+/// The number of batches that may wait to be edited.
 const WAITING: usize = 2;
 
 type Read = Result<(Snapshot, Vec<u8>)>;
 
-/// Files that another thread reads, in the order in which they will be asked for. Who asks for one that is not there yet
-/// reads a handful too, instead of waiting.
+/// Files that another thread reads in the order in which they will be taken. If one is not there yet, the caller reads
+/// a batch itself instead of waiting.
 pub(crate) struct Ahead<'a> {
     work: Arc<Work<'a>>,
-    /// Which targets are still to come.
+    /// For each target, true if it is still to be taken.
     expected: Vec<bool>,
     read: Receiver<Vec<(usize, Read)>>,
-    /// Files that were read and are still to be asked for.
+    /// Files that are read but not taken yet.
     at_hand: HashMap<usize, Read>,
 }
 
-/// The files that are to be read by either thread.
+/// The files that either thread reads, in batches.
 struct Work<'a> {
     handfuls: Vec<Vec<usize>>,
-    /// The first that nobody has taken.
+    /// The next batch that no thread has taken.
     next: AtomicUsize,
     read: Box<dyn Fn(usize) -> Read + Send + Sync + 'a>,
 }
 
 impl Work<'_> {
-    /// Reads the next handful; `None` where there is none.
+    /// Reads the next batch; `None` if there is none.
     fn handful(&self) -> Option<Vec<(usize, Read)>> {
         let handful = self.handfuls.get(self.next.fetch_add(1, Ordering::Relaxed))?;
         Some(handful.iter().map(|&target| (target, (self.read)(target))).collect())
@@ -46,8 +46,8 @@ impl Work<'_> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Starts reading `targets`, each with its size, all of them less than `count`. It ends when this is dropped. `None`
-    /// where there is no thread to be had: then each is read when its turn comes.
+    /// Starts reading `targets`, each with its size, all less than `count`. Reading ends when this is dropped. `None`
+    /// if no thread can be started: then each is read when it is needed.
     pub(crate) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
@@ -76,7 +76,7 @@ impl<'a> Ahead<'a> {
         Some(Self { work, expected, read: receiver, at_hand: HashMap::new() })
     }
 
-    /// The content of a target, if it was to be read and was not asked for before.
+    /// The content of a target, if it was to be read and is not taken yet.
     pub(crate) fn take(&mut self, target: usize) -> Option<Read> {
         if !std::mem::take(&mut self.expected[target]) {
             return None;
@@ -87,7 +87,7 @@ impl<'a> Ahead<'a> {
             }
             let handful = match self.read.try_recv() {
                 Ok(handful) => handful,
-                // Where one file takes its time, not all the others are to wait in memory.
+                // While one file takes long, not all others may pile up in memory.
                 Err(_) if self.at_hand.len() >= WAITING * TOGETHER => self.read.recv().ok()?,
                 Err(_) => match self.work.handful() {
                     Some(handful) => handful,
@@ -99,7 +99,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// The targets in handfuls of a few files and not too many bytes.
+/// The targets in batches of a few files and not too many bytes.
 fn handfuls(targets: &[(usize, u64)]) -> Vec<Vec<usize>> {
     let mut handfuls: Vec<Vec<usize>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Finds reasons for a commit to fail before anything is written: the same for a commit and a dry run.
+//! Finds reasons for a commit to fail before anything is written; a commit and a dry run use it alike.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,7 +15,8 @@ use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Entry, New, PlannedChange};
 
 impl Engine {
-    /// Verifies that what is prepared can be committed here. Before the state folder is made: what is refused leaves nothing behind.
+    /// Verifies that what is prepared can be committed here. Called before the state folder is made, so that a refusal
+    /// leaves nothing behind.
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
@@ -24,8 +25,8 @@ impl Engine {
         self.check_groups(prepared, found)
     }
 
-    /// Refuses to make a folder what git takes for a repository, out of what is there and what the transaction makes. What it
-    /// takes away counts as well: it is there until it is swapped.
+    /// Refuses to make a folder a git repository, from what is there and what the transaction makes. What it removes
+    /// counts as well: it is there until it is swapped.
     fn check_repositories(&self, prepared: &Prepared) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
@@ -83,8 +84,8 @@ impl Engine {
         Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
     }
 
-    /// Verifies that as many folders can be open as this transaction, and what takes it back, touch: what could be committed
-    /// and not undone is refused.
+    /// Verifies that enough folders can be open for this transaction and for its undo: what could be committed but not
+    /// undone is refused.
     fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
         let is_new = |change: &PlannedChange| matches!(change, PlannedChange::Folder | PlannedChange::FileToFolder(_));
         let new = prepared.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
@@ -101,7 +102,7 @@ impl Engine {
         Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
-    /// Verifies that each new file can be given to its group: only to one of this process, unless the file system gives all files
+    /// Verifies that each new file can be given its group: a group of this process, unless the file system gives files
     /// the group of their folder (`grpid`), which the state folder shows.
     fn check_groups(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         let host = self.workspace.host()?;

@@ -1,4 +1,4 @@
-//! A prepared: what is decided and read before anything is staged.
+//! What is decided and read before anything is staged.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -15,7 +15,7 @@ use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 use crate::request::edit::Edit;
 
-/// A transaction that is decided and read, under locks, and not yet staged.
+/// A transaction that is decided and read, under locks, but not staged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub plan: Plan,
@@ -23,38 +23,38 @@ pub(crate) struct Prepared {
     pub sources: Sources,
     /// The file at the target of each entry.
     pub targets: IndexVec<EntryIndex, Option<Arc<Snapshot>>>,
-    /// The folders of the targets that are there, by their path in the workspace.
+    /// The existing folders of the targets, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
-    /// The metadata of new folders, where that is not what their folder gives them.
+    /// The metadata of new folders that do not get what their parent gives them.
     pub dresses: HashMap<RelPath, Metadata>,
-    /// When reading began.
+    /// The time at which reading began.
     pub read_at: Instant,
     pub marks: JournalMarks,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
-    /// True if another program came in between when this was tried before.
+    /// True if another program interfered with an earlier attempt.
     pub again: bool,
-    /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
+    /// The edits of the entries whose content is made again if another program is faster than a sync.
     pub contended: Option<HashMap<EntryIndex, Vec<Edit>>>,
 }
 
 impl Prepared {
-    /// The bytes that history will take.
+    /// The bytes that history will hold.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
     }
 }
 
-/// The fields of a journal's header that tell of its transaction.
+/// The optional fields of a journal's header.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JournalMarks {
-    /// The transaction that it undoes.
+    /// The transaction that it reverts.
     pub reverts: Option<String>,
-    /// The open transaction that it was.
+    /// The id that it had while it was open.
     pub opened: Option<String>,
-    /// The caller's key, by which a retry is known.
+    /// The caller's idempotency key, by which a retry is recognised.
     pub key: Option<String>,
-    /// The fingerprint of the request, by which a repetition is known.
+    /// The fingerprint of the request, by which a repetition is recognised.
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
@@ -64,10 +64,10 @@ pub(crate) struct JournalMarks {
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     pub folder: Handle,
-    /// Its last name is the name in the folder.
+    /// Its path; the last name is its name in the folder.
     pub path: RelPath,
     pub snapshot: Arc<Snapshot>,
-    /// Its content, where there was room to keep it.
+    /// Its content, if there was room to keep it.
     pub bytes: Option<Box<[u8]>>,
 }
 

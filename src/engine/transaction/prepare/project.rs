@@ -1,4 +1,4 @@
-//! Projects, to which quotas belong: a folder that hands on its own (`chattr +P`) takes nothing of another.
+//! Quota projects: a folder that passes on its own project (`chattr +P`) takes no file of another.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     let mut handed_on = HashMap::new();
     for (path, (_, folder)) in &prepared.parents {
         let project = workspace.project(folder)?;
-        // What an overlay tells is of a file beneath it, and it takes a name of any project.
+        // An overlay reports the project of a file beneath it, and accepts a name of any project.
         if project.hands_on && workspace.fs().file_system(folder).is_ok_and(|known| known.name != "overlay") {
             handed_on.insert(path.as_path(), project.id);
         }
@@ -34,7 +34,7 @@ pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     Ok(())
 }
 
-/// Gives a file that comes to another folder the project that this folder hands on, if it does.
+/// Gives a file that comes to another folder the project that this folder passes on, if it does.
 pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attributes) -> Result<()> {
     let theirs = workspace.project(folder)?;
     if theirs.hands_on {
@@ -43,11 +43,12 @@ pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attr
     Ok(())
 }
 
-/// A transaction's folder takes files of every project: those that are swapped out keep theirs.
+/// Makes a transaction's folder accept files of every project: originals keep theirs.
 pub(crate) fn leave(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let project = workspace.project(folder)?;
     if project.hands_on {
-        // In a user namespace nobody may: there it takes what is in its own project, which mostly is all there is.
+        // Not allowed in a user namespace: there the folder accepts files of its own project, which mostly is the only
+        // one.
         workspace.fs().set_project(folder, Project { hands_on: false, ..project }).ok();
     }
     Ok(())

@@ -19,7 +19,7 @@ use crate::request::{Change, FileRequest, Request};
 pub(super) struct FileReading<'d, 'a> {
     pub request: &'d Request,
     pub resolved: &'d ResolvedRequest,
-    /// Targets that a file of the request leaves.
+    /// The file of the request that leaves each of these targets.
     pub vacated: &'d HashMap<usize, usize>,
     pub reader: &'d mut TargetReader<'a>,
 }
@@ -42,7 +42,7 @@ impl FileReading<'_, '_> {
         let subject = target_ids.subject;
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.include_content;
-        // What leaves a path is no business of the new file that takes it.
+        // An entry that leaves a path does not matter to the new file that takes it.
         let is_new =
             matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
         let large = match &entry.change {

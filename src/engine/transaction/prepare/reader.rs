@@ -1,4 +1,4 @@
-//! The files of a request, each read once.
+//! Reads the files of a request, each once.
 
 use std::sync::Arc;
 use std::thread::Scope;
@@ -18,14 +18,14 @@ use crate::plan::SourceId;
 use crate::plan::build::Builder;
 use crate::request::edit::Edit;
 
-/// Reads targets, and keeps what is known of them.
+/// Reads targets, and keeps what is known about them.
 pub(crate) struct TargetReader<'a> {
     engine: &'a Engine,
     places: &'a [ResolvedPath],
     parents: &'a Parents,
     cancel: &'a CancelToken,
     sources: Sources,
-    /// Bytes that may still be kept in memory.
+    /// The bytes that may still be kept in memory.
     room: u64,
     ahead: Option<Ahead<'a>>,
 }
@@ -48,7 +48,7 @@ impl<'a> TargetReader<'a> {
         }
     }
 
-    /// Has another thread read the contents of these targets, which will be asked for in this order.
+    /// Lets another thread read the contents of these targets, which will be needed in this order.
     pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = usize>)
     where
         'a: 's,
@@ -79,17 +79,17 @@ impl<'a> TargetReader<'a> {
         self.sources.get(SourceId(target))
     }
 
-    /// Bytes of a target; none where it is not there.
+    /// The size of a target; 0 if it is missing.
     pub(crate) fn size(&self, target: usize) -> u64 {
         self.places[target].stat.as_ref().map_or(0, |stat| stat.size)
     }
 
-    /// Looks at a target, its content included.
+    /// Reads a target without keeping its content.
     pub(crate) fn look(&mut self, target: usize) -> Result<()> {
         self.read(target, false).map(drop)
     }
 
-    /// The content of a target, where it is wanted and the target is there and was not read before.
+    /// The content of a target, if it is wanted, the target exists, and it was not read before.
     fn read(&mut self, target: usize, wanted: bool) -> Result<Vec<u8>> {
         let place = &self.places[target];
         let Some(stat) = &place.stat else { return Ok(Vec::new()) };
@@ -121,7 +121,7 @@ impl<'a> TargetReader<'a> {
 
     fn remember(&mut self, target: usize, mut snapshot: Snapshot) {
         if self.places.len() > limits::SYNC_EACH_UP_TO {
-            // Only a sync of each file needs it open; many open files would be too many.
+            // Only syncing each file needs it open; many open files would be too many.
             snapshot.file = None;
         }
         let place = &self.places[target];
@@ -130,7 +130,7 @@ impl<'a> TargetReader<'a> {
         self.sources.insert(SourceId(target), source);
     }
 
-    /// Reads every target that was not read yet, also those that no entry names as its own.
+    /// Reads every target that was not read yet, including those that no entry has as its own.
     pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
         for target in 0..self.places.len() {
             self.look(target)?;
@@ -141,7 +141,7 @@ impl<'a> TargetReader<'a> {
         Ok(())
     }
 
-    /// The content of a target that may have been read before: the very same content.
+    /// The content of a target that may have been read before; it must not have changed.
     pub(crate) fn read_again(&mut self, target: usize) -> Result<Vec<u8>> {
         let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
         if let Some(bytes) = before.bytes.clone() {

@@ -1,4 +1,4 @@
-//! Which edits of a request can be applied to another content while they are committed.
+//! Finds the edits of a request that can be applied to another content during the commit.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ use crate::plan::{self, Entry, New, NewContent, SourceId};
 use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, Request};
 
-/// The edits by their entries; `None` where there is none, or another file of the request gets what one of them is made
-/// from.
+/// The edits of such entries; `None` if there are none, or if another file of the request is made from one of them.
 pub(crate) fn edits(
     protocol: &Protocol,
     request: &Request,
@@ -49,7 +48,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (Entr
     (is_asked && is_fit).then_some(edits)
 }
 
-/// True if a file can be written again without losing anything by it: writing takes set-id bits and capabilities away.
+/// True if a file can be rewritten without loss: writing removes set-id bits and capabilities.
 fn is_plain(file: &Snapshot) -> bool {
     let has_capability = || file.attributes().extended.iter().any(|(name, _)| name == "security.capability");
     file.stat.size <= limits::CONTENDED_BYTES

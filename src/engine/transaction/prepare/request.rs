@@ -1,4 +1,4 @@
-//! Reads the files of a request, and decides what will be done.
+//! Reads the files of a request and decides the changes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::plan::{Access, Entry, Plan, PlannedChange as Planned, SourceId};
 use crate::request::{Change, Request};
 
 impl Engine {
-    /// Plans a request without a lock.
+    /// Plans a request without locks.
     pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
@@ -41,7 +41,7 @@ impl Engine {
         Ok(prepared)
     }
 
-    /// Reads everything, and decides what will be done.
+    /// Reads everything and decides the changes.
     pub(crate) fn prepare(
         &self,
         request: &Request,
@@ -65,7 +65,7 @@ impl Engine {
             builder.vacate(target, file);
         }
         let (mut reader, reports) = std::thread::scope(|scope| {
-            // In here, so that the thread that reads ahead ends with it whatever happens.
+            // In here, so that the thread that reads ahead ends in any case.
             let mut reader = TargetReader::new(self, &resolved.places, &parents, run.cancel);
             let edited = request.files.iter().zip(&resolved.target_ids);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
@@ -77,7 +77,7 @@ impl Engine {
         })?;
         reader.look_at_all(&mut builder)?;
         let sources = reader.into_sources();
-        // Of the places only their paths are still of use.
+        // Only the paths of the places are still needed.
         let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
         paths.shrink_to_fit();
         drop(resolved.target_ids);
@@ -100,7 +100,7 @@ impl Engine {
         let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
         let mut targets = Vec::with_capacity(places.len());
         for (target, place) in places.iter().enumerate() {
-            // One that stays keeps what it has.
+            // A file that stays keeps its mode and owner.
             let stays = place.stat.is_some() && !vacated.contains_key(&target);
             let (new_mode, new_access) = match given.get(place.folder()) {
                 _ if stays => (0, None),
@@ -120,14 +120,14 @@ impl Engine {
     }
 }
 
-/// A file that its owner cannot read could be neither recovered nor undone.
+/// Refuses a file that its owner could not read: it could be neither recovered nor undone.
 fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let closed = |entry: &&Entry| match &entry.change {
         Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
         Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
     };
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
-    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
+    let message = format!("{} would get a mode in which you cannot read it; it could not be rolled back", entry.path);
     let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
     Err(error.asked_by(entry.asked_by))
 }

@@ -30,7 +30,7 @@ struct Part {
     is_new: bool,
 }
 
-/// The places of a request, each once, and the parts that they play for each file.
+/// The places of a request, each once, and their roles for each file.
 #[derive(Debug)]
 pub(crate) struct ResolvedRequest {
     pub places: Vec<ResolvedPath>,
@@ -64,7 +64,7 @@ impl RequestPaths {
         Self { parts }
     }
 
-    /// The targets of each file, once nothing is wrong with any of them.
+    /// The targets of each file, if all of them are valid.
     pub(crate) fn resolve(
         self,
         request: &Request,
@@ -96,7 +96,7 @@ impl RequestPaths {
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
-            // What is only read need not be a file that can be changed.
+            // A file that is only read need not be one that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.message().to_owned());
@@ -107,7 +107,7 @@ impl RequestPaths {
         findings.finish()
     }
 
-    /// Out of a folder that makes way for a file everything must be taken, and nothing may be put into it.
+    /// Verifies that everything is removed from a folder that makes way for a file, and nothing is put into it.
     fn check_folders(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let leaving: HashSet<&Path> =
             places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
@@ -138,13 +138,13 @@ impl RequestPaths {
         findings.finish()
     }
 
-    /// Sources must differ from each other, and so must destinations, each by what they resolve to.
+    /// Verifies that sources, and destinations, differ from each other, by what they resolve to.
     fn check_duplicates(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let mut findings = Findings::new();
         let mut sources: HashMap<&RelPath, usize> = HashMap::new();
         let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
         let mut results: HashMap<&RelPath, usize> = HashMap::new();
-        // Of the file whose parts these are: its own path comes first.
+        // The file whose parts these are: its own path comes first.
         let mut subject = None;
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
@@ -215,7 +215,7 @@ impl Targets for RequestPaths {
         self.parts.iter().map(|part| &part.path)
     }
 
-    /// All paths that lead nowhere or where they may not, as one error.
+    /// Collects all paths that lead nowhere, or to a denied place, into one error.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let mut findings = Findings::new();
         let mut places = Vec::with_capacity(found.len());
@@ -234,7 +234,7 @@ impl Targets for RequestPaths {
     }
 }
 
-/// Folders make way for files, and files for folders, as far as the request takes away what is there.
+/// Lets folders make way for files, and files for folders, if the request removes what is there.
 fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let is_odd = |place: &ResolvedPath| {
         place.obstacle.is_some() || place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
@@ -255,7 +255,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
 }
 
 impl Part {
-    /// True if a file will be there.
+    /// True if there will be a file.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
             SUBJECT => !entry.vacates(),

@@ -1,4 +1,4 @@
-//! Resolves paths of a request to places in the workspace: symlinks followed, folders open.
+//! Resolves paths of a request to places in the workspace: follows symlinks and opens folders.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,20 +20,20 @@ use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 pub(crate) struct ResolvedPath {
     /// The path in the workspace, without symlinks.
     pub path: RelPath,
-    /// Folders on the way that are not there, parents first.
+    /// The missing folders on the way, parents first.
     pub missing: Vec<RelPath>,
-    /// The first of those where something that is no folder stands.
+    /// The first of them in whose place something else stands.
     pub obstacle: Option<RelPath>,
-    /// The contents of the folder that stands there, if that makes way for a file: parents first, each with its kind.
+    /// The contents of the folder at this place, if it makes way for a file: parents first, each with its kind.
     pub within: Option<Vec<(RelPath, FileKind)>>,
-    /// The metadata of the file or folder that stands there, if any does.
+    /// The metadata of the file or folder at this place, if there is one.
     pub stat: Option<Arc<Stat>>,
     /// True if the last name was a symlink.
     pub is_link: bool,
 }
 
 impl ResolvedPath {
-    /// The nearest folder on the way that is there, as a path in the workspace.
+    /// The nearest existing folder on the way, as a path in the workspace.
     pub(crate) fn folder(&self) -> &Path {
         self.missing.first().unwrap_or(&self.path).parent()
     }
@@ -44,29 +44,29 @@ impl ResolvedPath {
         Some(folders.map(|(path, _)| path.clone()).collect())
     }
 
-    /// Says that the folder that stands there makes way for a file.
+    /// Records that the folder at this place makes way for a file.
     pub(crate) fn make_way(&mut self) {
         self.stat = None;
         self.within = Some(Vec::new());
     }
 
-    /// The error of a path that leads through what is no folder.
+    /// The error of a path that leads through something that is not a folder.
     pub(crate) fn obstructed(&self) -> Option<Error> {
         let message = format!("{} is not a folder", self.obstacle.as_ref()?);
         Some(Error::new(ErrorKind::NotARegularFile, message).at(self.path.as_path()))
     }
 }
 
-/// Resolves paths, and keeps every folder on the way that it opened.
+/// Resolves paths, and keeps every folder that it opens on the way.
 #[derive(Debug)]
 pub(crate) struct Resolver<'a> {
     workspace: &'a Workspace,
     bounds: &'a Bounds,
-    /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
+    /// The folders by their path in the workspace. The paths are normalised, and texts are faster keys.
     folders: HashMap<OsString, ResolvedFolder>,
-    /// True if they are repositories, by their paths.
+    /// True for repositories, by their path.
     repositories: HashMap<OsString, bool>,
-    /// Folders that are open already: one of them that is found again takes no second handle.
+    /// Folders that are already open: finding one again takes no second handle.
     known: Option<&'a Folders>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Resolver<'a> {
         Self { workspace, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
     }
 
-    /// The same for paths that were resolved before.
+    /// A resolver for paths that were resolved before.
     pub(crate) fn knowing(self, known: &'a Folders) -> Self {
         Self { known: Some(known), ..self }
     }
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
         let mut last = None;
         for place in places {
             let folder = place.folder();
-            // Mostly it is that of the place before.
+            // Most places are in the same folder as the one before.
             if last.replace(folder) != Some(folder) && !folders.contains_key(folder) {
                 let (handle, stat) = self.folder(place);
                 folders.insert(folder.to_owned(), (stat.clone(), handle.clone()));
@@ -120,7 +120,7 @@ impl<'a> Resolver<'a> {
         folders
     }
 
-    /// Looks at all that is in a folder that makes way for a file.
+    /// Lists everything in a folder that makes way for a file.
     pub(crate) fn look_into(&mut self, place: &mut ResolvedPath) -> Result<()> {
         let mut within = Vec::new();
         let mut todo = vec![place.path.clone()];
@@ -146,21 +146,21 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves one path as the caller wrote it. What stands in the way of a folder is an error.
+    /// Resolves one path as the caller wrote it. It is an error if something other than a folder is on the way.
     pub(crate) fn place(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let place = self.place_beyond(path)?;
         place.obstructed().map_or(Ok(place), Err)
     }
 
-    /// The same; what stands in the way of a folder is told in the place: it may go.
+    /// Resolves one path; an obstacle on the way is recorded in the place, since it may be removed.
     pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
-            // Before anything is opened, and again for what each symlink leads to.
+            // Before anything is opened, and again for the target of each symlink.
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
-                // What it led to a moment ago is gone.
+                // Its target has just disappeared.
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 PathStep::There(mut place) => {
                     self.check_repositories(&place, path)?;
@@ -170,7 +170,8 @@ impl<'a> Resolver<'a> {
                 PathStep::LinkedFolder => {
                     let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
-                    // It is there, so a folder that was missing for another path came meanwhile: one of the two is stale.
+                    // It exists, but its folder was missing for another path: one of the two observations is out of
+                    // date.
                     if matches!(self.folders.get(rel.parent().as_os_str()), Some(ResolvedFolder::Missing)) {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
@@ -185,7 +186,7 @@ impl<'a> Resolver<'a> {
         Err(Error::io("resolve", path, Errno::LOOP.into()))
     }
 
-    /// The path in the workspace, lexically; where that fails for an absolute one, by where its folder really is.
+    /// The path in the workspace, lexically; or, for an absolute path where that fails, by the real path of its folder.
     fn relative(&self, path: &AskedPath) -> Result<RelPath> {
         if let Ok(normal) = RelPath::shared(path) {
             return Ok(normal);
@@ -203,7 +204,7 @@ impl<'a> Resolver<'a> {
 
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
         let beneath = real.strip_prefix(self.workspace.root.path()).map_err(|_| self.outside(path))?;
-        // What a symlink leads to is held to the rule for what a request names.
+        // The target of a symlink must obey the same rule as a path of the request.
         if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
             return Err(refused(PathProblem::StateFolder, path));
         }
@@ -215,7 +216,7 @@ impl<'a> Resolver<'a> {
         Err(barred(&why, path))
     }
 
-    /// Refuses what is in a folder that git takes for a repository.
+    /// Refuses what is in a git repository.
     fn check_repositories(&mut self, place: &ResolvedPath, path: &Path) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
@@ -236,7 +237,7 @@ impl<'a> Resolver<'a> {
             Some(ResolvedFolder::Open(handle, _)) => handle.clone(),
             _ => match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => handle,
-                // One that may be passed through and not be opened: git could not either.
+                // A folder that may be passed through but not opened: git could not open it either.
                 Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
                 Err(e) => return Err(Error::io("open", self.workspace.path_of(folder), e)),
             },
@@ -272,7 +273,7 @@ impl<'a> Resolver<'a> {
                 found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing) => {
                     let is_obstacle = matches!(found, ResolvedFolder::Obstacle);
                     let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
-                    // Beneath a file everything is obstructed: the file is the last that is found.
+                    // Beneath a file everything is obstructed; the file itself is found last.
                     obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
                     missing.push(path);
                     folder = folder.parent().unwrap_or(Path::new(""));
@@ -313,7 +314,7 @@ impl<'a> Resolver<'a> {
         Ok(&self.folders[folder.as_os_str()])
     }
 
-    /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.
+    /// Some kernels report a symlink as the last segment as "not a directory": check which it is.
     fn not_a_folder(&self, folder: &Path) -> Result<ResolvedFolder> {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
             return Ok(ResolvedFolder::Obstacle);
@@ -327,12 +328,11 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// True if a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
-/// tree is.
+/// True if a root is in a git repository, or is one. A work tree is not git's own folder, wherever it is.
 pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
     let root = &workspace.root;
     for (levels, folder) in root.path().ancestors().enumerate() {
-        // From the held root on, as everywhere.
+        // From the root's handle, as everywhere.
         let opened =
             if levels == 0 { Ok(root.clone()) } else { workspace.fs().open_above(root, levels, Path::new("")) };
         let handle = match opened {

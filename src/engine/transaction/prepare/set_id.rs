@@ -1,4 +1,4 @@
-//! Modes that make a program run as its owner or its group, whoever starts it.
+//! Refuses modes that make a program run as its owner or group, whoever starts it.
 
 use super::request_paths::ResolvedRequest;
 use crate::error::{ErrorKind, NextStep, Result};
@@ -8,7 +8,7 @@ use crate::request::{Mode, Request};
 /// Set-user-id and set-group-id.
 const SET_ID: u32 = 0o6000;
 
-/// Refuses to give a file such a bit that it does not have.
+/// Refuses to give a file a set-id bit that it does not have.
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
     for (file, (entry, target_ids)) in request.files.iter().zip(&resolved.target_ids).enumerate() {

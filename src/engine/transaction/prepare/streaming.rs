@@ -1,4 +1,4 @@
-//! Files that are too large to be edited in memory.
+//! Edits files that are too large to be edited in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::text::excerpt::{Excerpt, Survey};
 use crate::text::splice::{Piece, Splices};
 use crate::text::{self, Edited, RefusedEdit};
 
-/// The parts of a file that the edits can touch; the rest is read as often as it is needed.
+/// The parts of a file that the edits can touch; the rest is read whenever it is needed.
 #[derive(Debug)]
 pub(crate) struct Large<'a> {
     workspace: &'a Workspace,
@@ -29,7 +29,7 @@ pub(crate) struct Large<'a> {
     cancel: &'a CancelToken,
 }
 
-/// Reads a file as far as `edits` need it. Without [`Large`] they need all of it.
+/// Reads a file as far as `edits` need it; without [`Large`], they need all of it.
 pub(crate) fn read<'a>(
     workspace: &'a Workspace,
     name: Name<'_>,
@@ -63,7 +63,7 @@ impl Base for Large<'_> {
 
     fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>> {
         match self.excerpt.edit(edits) {
-            // Only all of it tells what stands there instead.
+            // Only the whole file tells what stands there instead.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {
                 Ok(text::edit(&read_whole(self.workspace, &self.file, self.size, self.cancel)?, edits))
             }
@@ -85,7 +85,7 @@ impl Base for Large<'_> {
     }
 }
 
-/// Reads a range, which must be there, piece by piece.
+/// Reads a range, which must exist, piece by piece.
 fn each_chunk(
     workspace: &Workspace,
     file: &Handle,

@@ -1,4 +1,4 @@
-//! Stages new files, and copies of originals: made, filled, dressed.
+//! Stages new files and copies of originals: makes them, fills them, and sets their metadata.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,10 +20,10 @@ use crate::limits;
 use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
 use crate::text::splice::Splices;
 
-/// Files that are staged together by two threads.
+/// The number of files that two threads stage together.
 const TOGETHER: usize = 128;
 
-/// A staged file, deleted when this is dropped.
+/// A staged file, which is deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct StagedFile {
     /// The file, open, if it is to be synced by itself.
@@ -35,7 +35,7 @@ pub(super) struct StagedFile {
 }
 
 impl Staging<'_> {
-    /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
+    /// The staged file of an entry; where that is faster, the files of the next entries are staged with it.
     pub(super) fn stage_file(
         &mut self,
         entry: EntryIndex,
@@ -48,7 +48,7 @@ impl Staging<'_> {
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
         let StagedFile { file, guard, identity, access, handed_on } = staged?;
-        // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
+        // From here on `unnamed` covers it: a guard for each of many files takes too much memory.
         guard.disarm();
         if let Some(file) = file.as_ref().filter(|_| prepared.contended.is_some()) {
             self.open.insert(entry, file.clone());
@@ -71,7 +71,7 @@ impl Staging<'_> {
             matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
         };
         let count = entries.from(entry).iter().take(TOGETHER).take_while(is_file).count();
-        // The first one finds out what the folder hands on.
+        // The first file tells what the folder passes on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
@@ -80,7 +80,7 @@ impl Staging<'_> {
         std::thread::scope(|scope| {
             let others = Builder::new().spawn_scoped(scope, || all(half..end).collect::<Vec<_>>());
             let mut staged: VecDeque<_> = all(first..half).collect();
-            // Where there was no thread to be had, their turn comes.
+            // If no thread could be started, they are staged later.
             if let Ok(others) = others {
                 staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
@@ -108,7 +108,7 @@ impl Staging<'_> {
         })
     }
 
-    /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
+    /// Copies an original that has other names, through which its inode could be written while history holds it.
     pub(super) fn copy_original(
         &mut self,
         entry: EntryIndex,
@@ -136,7 +136,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// A new file in the transaction's folder, with content and all.
+    /// Makes a new file in the transaction's folder, with its content and metadata.
     fn fill(
         &self,
         name: &str,
@@ -149,7 +149,7 @@ impl Staging<'_> {
         let name = Name::new(&self.transaction.folder, name);
         let root = self.transaction.workspace().root.path();
         let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
-        // Set-id bits wait for the owner.
+        // Set-id bits are set only after the owner.
         let (file, guard, stat) = workspace.fs().create(name, dress.mode & 0o777).map_err(io("stage"))?;
         let handed_on = match &self.handed_on {
             Some(handed_on) => handed_on.clone(),
@@ -163,7 +163,7 @@ impl Staging<'_> {
         workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
         let mut access = dress.access();
         if access.attributes.is_some() {
-            // A mode that it did not have changes its ACL.
+            // Changing the mode changes the ACL.
             access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
         let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();

@@ -11,7 +11,8 @@ use crate::journal::slot_name;
 use crate::plan::Entry;
 
 impl Staging<'_> {
-    /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
+    /// Stages an empty folder, locked before it appears: no other process can edit beneath it before the commit is
+    /// complete.
     pub(super) fn stage_folder(&mut self, entry: EntryIndex, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
         let workspace = self.transaction.workspace();
         let slot = slot_name(entry);
