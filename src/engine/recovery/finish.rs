@@ -26,7 +26,8 @@ pub(super) fn finish(
             FinishStep::Swap(entry) => transaction.swap(entry)?,
             FinishStep::Look(entry) => {
                 if !came_out_old(transaction, entry)? {
-                    transaction.swap_back(entry)?;
+                    // With whatever another program changed of the new file's permissions while it was at the target.
+                    transaction.take_back_swapped(entry, Class::Captured)?;
                     return Ok(None);
                 }
             }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use txedit::journal::EntryIndex;
 
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::journal::{EntryIndex, Mark, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{CommitStep, FinishStep, UndoStep};
 use txedit::testing::internals::commit::{backward, forward};
@@ -209,7 +208,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 31] = [
+const NOTICED: [Noticed; 32] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -261,6 +260,11 @@ const NOTICED: [Noticed; 31] = [
         "holds the original, unchanged, which is nobody else's",
     ),
     ("an_attribute_set_in_the_moment_of_the_swap_is_not_lost", without_looks, "acknowledged, and not what"),
+    (
+        "an_attribute_set_while_a_recovery_swaps_forward_and_back_is_not_lost",
+        without_handing_on,
+        "and nothing tells of it",
+    ),
     ("an_attribute_set_while_a_file_is_taken_back_and_put_again_stays", without_handing_on, "and nothing tells of it"),
     ("a_file_that_went_back_before_a_crash_has_its_original", without_a_class_of_what_went_back, "b is as it was"),
     (
