@@ -5,6 +5,7 @@ mod diagnosis;
 mod kind;
 mod next_step;
 
+use crate::index::FileIndex;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,9 +108,9 @@ impl Error {
 
     /// Names the file entry that asked for what failed, if one did.
     #[must_use]
-    pub(crate) fn asked_by(self, file: Option<usize>) -> Self {
+    pub(crate) fn asked_by(self, file: Option<FileIndex>) -> Self {
         match file {
-            Some(file) => self.in_file(file),
+            Some(FileIndex(file)) => self.in_file(file),
             None => self,
         }
     }

@@ -4,7 +4,7 @@
 //! [`PROTOCOL`]; but a test can change a step or a decision in a copy and see the promise break, which shows that the test
 //! would have noticed.
 
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, FileIndex};
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub struct Protocol {
     /// Whether size and time prove a content: [`recover::is_told_by_time`].
     pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
     /// Whether the edits of a request may be made anew while they are swapped: [`have_entries`].
-    pub have_entries: fn(usize, &[Option<usize>]) -> bool,
+    pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// What a transaction takes of the bytes that history holds: [`room_for`].
     pub room_for: fn(bool, u64) -> u64,
 }
@@ -107,8 +107,8 @@ pub fn is_bound(id: &str, probed: &str) -> bool {
 /// Whether each of so many files of a request has an entry, which says by which file it was asked for. What is as it was
 /// asked for has none: it is looked at once, and would be older than what is made anew.
 #[must_use]
-pub fn have_entries(files: usize, asked_by: &[Option<usize>]) -> bool {
-    (0..files).all(|file| asked_by.contains(&Some(file)))
+pub fn have_entries(files: usize, asked_by: &[Option<FileIndex>]) -> bool {
+    (0..files).all(|file| asked_by.contains(&Some(FileIndex(file))))
 }
 
 /// The newest takes none, and stays whatever it weighs: what was just acknowledged can be undone.

@@ -1,7 +1,7 @@
 //! Swaps beside a program that writes more often than a sync takes: the edit is applied to what is there now, and swapped
 //! before it is durable.
 
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, FileIndex};
 use std::sync::Arc;
 
 use super::CommitWalk;
@@ -76,7 +76,7 @@ impl CommitWalk<'_> {
         planned.state = after;
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
-        if let Some(file) = self.prepared.plan.entries[entry].asked_by {
+        if let Some(FileIndex(file)) = self.prepared.plan.entries[entry].asked_by {
             let report = &mut self.teller.files[file];
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;
