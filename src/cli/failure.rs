@@ -231,8 +231,8 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::error::MatchPlace;
-    use crate::request::{Change, FileRequest};
     use crate::request::edit::{Anchor, Count, Edit, Matching};
+    use crate::request::{Change, FileRequest};
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

@@ -45,8 +45,13 @@ const ORIGIN: &str = "copy_from";
 
 impl RequestPaths {
     pub(crate) fn of(request: &Request) -> Self {
-        let mut parts = Vec::with_capacity(request.files.len());
-        for (file, entry) in request.files.iter().enumerate() {
+        Self::of_files(request.files.iter(), request.backup)
+    }
+
+    /// The same of files, with or without backups of them.
+    pub(crate) fn of_files<'r>(files: impl ExactSizeIterator<Item = &'r FileRequest>, with_backups: bool) -> Self {
+        let mut parts = Vec::with_capacity(files.len());
+        for (file, entry) in files.enumerate() {
             let file = FileIndex(file);
             let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
             parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: entry.vacates(), is_new });
@@ -57,7 +62,7 @@ impl RequestPaths {
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
             }
-            if request.backup {
+            if with_backups {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
                 parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
