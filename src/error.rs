@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
+use crate::index::FileIndex;
 
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
@@ -140,9 +141,9 @@ impl Error {
 
     /// Sets the file entry that asked for the failed operation, if one did.
     #[must_use]
-    pub(crate) fn asked_by(self, file: Option<usize>) -> Self {
+    pub(crate) fn asked_by(self, file: Option<FileIndex>) -> Self {
         match file {
-            Some(file) => self.in_file(file),
+            Some(FileIndex(file)) => self.in_file(file),
             None => self,
         }
     }

@@ -20,15 +20,29 @@ pub trait ListIndex: Copy + Eq {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryIndex(pub usize);
 
-impl ListIndex for EntryIndex {
-    fn at(position: usize) -> Self {
-        Self(position)
-    }
+/// A path that a request resolves to, each once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TargetIndex(pub usize);
 
-    fn position(self) -> usize {
-        self.0
-    }
+/// A file of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIndex(pub usize);
+
+macro_rules! list_index {
+    ($($name:ident)*) => {$(
+        impl ListIndex for $name {
+            fn at(position: usize) -> Self {
+                Self(position)
+            }
+
+            fn position(self) -> usize {
+                self.0
+            }
+        }
+    )*};
 }
+
+list_index!(EntryIndex TargetIndex FileIndex);
 
 impl EntryIndex {
     /// The entry before.
@@ -92,7 +106,7 @@ impl<I: ListIndex, T> IndexVec<I, T> {
 
     /// The values from an index on.
     #[must_use]
-    pub fn from(&self, index: I) -> &[T] {
+    pub fn starting_at(&self, index: I) -> &[T] {
         &self.all[index.position()..]
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{
     Conflict, Detail, Diagnosis, Difference, Error, Finding, MatchPlaces, MismatchCause, NotOld, Outcome,
 };
 use crate::path::{one_line, shown};
-use crate::request::{Change, Request};
+use crate::request::Request;
 use crate::wire::{self, Shape, hints};
 
 /// The number of findings that are shown: a program that misspells a word does so in every file.
@@ -132,10 +132,7 @@ impl Failure {
             let path = options.map_or(entry.path.as_path(), |o| o.shown(&entry.path));
             styled(HEADING, shown(path)).to_string()
         });
-        let edits = entry.map_or(0, |entry| match &entry.change {
-            Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.len(),
-            _ => 0,
-        });
+        let edits = entry.map_or(0, |entry| entry.edits().len());
         match (self.error.edit(), file) {
             (Some(edit), Some(file)) => format!("edit {} of {edits} in {file}: ", edit + 1),
             (None, Some(file)) => format!("{file}: "),
@@ -233,8 +230,8 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::error::MatchPlace;
-    use crate::request::FileRequest;
     use crate::request::edit::{Anchor, Count, Edit, Matching};
+    use crate::request::{Change, FileRequest};
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::hints::{StepWords, recovery_hint, recovery_hint_of};
-use super::response::{Shape, edits_of, text};
+use super::response::{Shape, text};
 use crate::error::{Detail, Error, Outcome};
 use crate::request::{FileRequest, Request};
 use context::context;
@@ -160,7 +160,7 @@ fn failed_file(error: &Error, files: &[FileRequest]) -> Option<usize> {
 
 /// The error message with the place before it: "Edit 2 of 5 in file 1 of 3 failed: …".
 fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String {
-    let total = file.and_then(|index| files.get(index)).map_or(0, |file| edits_of(file).len());
+    let total = file.and_then(|index| files.get(index)).map_or(0, |file| file.edits().len());
     let message = error.message();
     match (error.edit(), file) {
         (Some(edit), Some(file)) if files.len() > 1 => {

@@ -28,15 +28,17 @@ use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{AskedPath, RelPath};
-use crate::request::{Change, IfExists, Request};
+use crate::request::{Change, FileRequest, IfExists, Request, validate};
+use compose::StagedEntry;
 use store::OpenedFolder;
-use stored::StoredBase;
 
 /// One of the attempts to commit an open transaction.
 #[derive(Clone, Copy)]
 struct CommitAttempt<'c> {
     /// The hash of the plan that was previewed.
     plan_hash: Option<Digest>,
+    /// The request that is committed, without its files: they are settled again each time.
+    request: &'c Request,
     /// Set once the staged edits were found to fit the files.
     is_settled: &'c Cell<bool>,
     /// True if another program interfered with an earlier attempt.
@@ -71,8 +73,9 @@ impl Engine {
     }
 
     fn preview_of(&self, opened: &OpenedFolder, found: &mut StateLookup, run: Run<'_>) -> Result<Preview> {
-        let mut request = Request { dry_run: true, ..request_of(opened)? };
-        let rebased = self.settle_all(opened, &mut request, run)?;
+        let mut entries = entries_of(opened)?;
+        let rebased = self.settle(opened, &mut entries.iter_mut().collect::<Vec<_>>(), run)?;
+        let request = Request { dry_run: true, ..request_of(opened, entries) };
         let mut warnings = Vec::new();
         let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
@@ -120,14 +123,16 @@ impl Engine {
             // An earlier process died between the commit and the closing.
             return Ok(closed(&state, opened, report));
         }
-        let staged = Request { check, ..request_of(&opened)? };
+        let entries = entries_of(&opened)?;
+        let request = Request { check, ..request_of(&opened, Vec::new()) };
         // A conflict with the staged edits, or another plan than was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
-            let commit_attempt = CommitAttempt { plan_hash, is_settled: &is_settled, again: attempt > 1 };
-            self.commit_once(&opened, staged.clone(), commit_attempt, found, warnings, run)
+            let again = attempt > 1;
+            let commit_attempt = CommitAttempt { plan_hash, request: &request, is_settled: &is_settled, again };
+            self.commit_once(&opened, entries.clone(), commit_attempt, found, warnings, run)
         };
-        let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
+        let report = self.try_again(request.check.as_ref(), attempt, |_| is_settled.get(), run)?;
         Ok(closed(&state, opened, report))
     }
 
@@ -135,16 +140,17 @@ impl Engine {
     fn commit_once(
         &self,
         opened: &OpenedFolder,
-        mut request: Request,
-        CommitAttempt { plan_hash, is_settled, again }: CommitAttempt<'_>,
+        mut entries: Vec<StagedEntry>,
+        CommitAttempt { plan_hash, request, is_settled, again }: CommitAttempt<'_>,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         is_settled.set(false);
-        let paths = RequestPaths::of(&request);
+        let paths = RequestPaths::of_files(entries.iter().map(|entry| &entry.file), false);
         let mut locked = self.lock_targets(&paths, found, warnings, run)?;
-        let rebased = self.settle_all(opened, &mut request, run)?;
+        let rebased = self.settle(opened, &mut entries.iter_mut().collect::<Vec<_>>(), run)?;
+        let request = Request { files: files_of(entries), ..request.clone() };
         is_settled.set(true);
         if again {
             locked.stat_again(&self.workspace)?;
@@ -224,26 +230,31 @@ fn unreadable(opened: &OpenedFolder, what: &str) -> Error {
 }
 
 /// The staged request. Its paths are validated like those of any request.
-fn request_of(opened: &OpenedFolder) -> Result<Request> {
-    let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
-    if request.files.is_empty() {
+fn entries_of(opened: &OpenedFolder) -> Result<Vec<StagedEntry>> {
+    let entries = opened.stored.entries().map_err(|what| unreadable(opened, what))?;
+    if entries.is_empty() {
         // What was staged last reverted what was staged first.
-        return Ok(request);
+        return Ok(entries);
     }
-    crate::request::validate::check(&request, crate::request::validate::PathRule::AbsoluteOrRelative)?;
-    Ok(request)
+    let request = request_of(opened, entries.clone());
+    validate::check(&request, validate::PathRule::AbsoluteOrRelative)?;
+    Ok(entries)
+}
+
+fn files_of(entries: Vec<StagedEntry>) -> Vec<FileRequest> {
+    entries.into_iter().map(|entry| entry.file).collect()
 }
 
 /// The content that each entry was staged on.
-fn bases_of(opened: &OpenedFolder) -> Result<Vec<StoredBase>> {
-    opened.stored.bases().map_err(|what| unreadable(opened, what))
+fn request_of(opened: &OpenedFolder, entries: Vec<StagedEntry>) -> Request {
+    Request { files: files_of(entries), label: opened.stored.label.clone(), ..Request::default() }
 }
 
 /// The open transactions of a workspace, oldest first.
 pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     let listed = store::list(state)?.into_iter().map(|(id, stored)| {
-        let files = stored.request().map(|request| request.files).unwrap_or_default();
-        let files = files.into_iter().map(|file| {
+        let files = stored.entries().unwrap_or_default();
+        let files = files.into_iter().map(|StagedEntry { file, .. }| {
             let word = match &file.change {
                 Change::Edit { rename: None, .. } => "edit",
                 Change::Edit { .. } | Change::Rename(_) => "rename",

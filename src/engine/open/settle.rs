@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::bases_of;
+use super::compose::StagedEntry;
 use super::store::OpenedFolder;
 use super::stored::StoredBase;
 use crate::digest::Digest;
@@ -45,32 +45,18 @@ impl Engine {
     pub(super) fn settle(
         &self,
         opened: &OpenedFolder,
-        request: &mut Request,
-        bases: &[Option<StoredBase>],
+        entries: &mut [&mut StagedEntry],
         run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
         // An entry that leaves a path does not matter to the new file that takes it.
-        let free: HashSet<PathBuf> =
-            request.files.iter().filter(|entry| entry.vacates()).map(|entry| entry.path.to_path_buf()).collect();
-        let entries = request.files.iter_mut().zip(bases);
-        entries
-            .map(|(entry, base)| match base {
-                Some(StoredBase { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
-                Some(base) => self.settle_one(opened, entry, *base, run),
-                None => Ok(None),
-            })
-            .collect()
-    }
-
-    /// Settles all staged entries.
-    pub(super) fn settle_all(
-        &self,
-        opened: &OpenedFolder,
-        request: &mut Request,
-        run: Run<'_>,
-    ) -> Result<Vec<Option<Rebased>>> {
-        let bases: Vec<_> = bases_of(opened)?.into_iter().map(Some).collect();
-        self.settle(opened, request, &bases, run)
+        let left = entries.iter().filter(|entry| entry.file.vacates());
+        let free: HashSet<PathBuf> = left.map(|entry| entry.file.path.to_path_buf()).collect();
+        let settled = entries.iter_mut().map(|entry| match entry.base {
+            Some(StoredBase { digest: None, .. }) if free.contains(entry.file.path.as_path()) => Ok(None),
+            Some(base) => self.settle_one(opened, &mut entry.file, base, run),
+            None => Ok(None),
+        });
+        settled.collect()
     }
 
     fn settle_one(
@@ -126,7 +112,7 @@ impl Engine {
     }
 
     /// Turns edits that are placed by lines into edits by offset in the staged content: what is stored needs no patch.
-    pub(super) fn place_edits(&self, staged: &Request, added: &mut Request, run: Run<'_>) -> Result<()> {
+    pub(super) fn place_edits(&self, staged: &[StagedEntry], added: &mut Request, run: Run<'_>) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
             let (path, edits) = match &mut entry.change {
                 Change::Edit { edits, .. } => (entry.path.clone(), edits),
@@ -147,13 +133,13 @@ impl Engine {
     }
 
     /// The content of a file as it is staged.
-    fn staged_content(&self, staged: &Request, path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
+    fn staged_content(&self, staged: &[StagedEntry], path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
         let result = |entry: &&FileRequest| entry.result().is_some_and(|result| result.as_path() == path);
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
             Ok(path) => self.current(&path, run.cancel),
             Err(_) => Ok(None),
         };
-        let Some(entry) = staged.files.iter().find(result) else { return on_disk(path) };
+        let Some(entry) = staged.iter().map(|entry| &entry.file).find(result) else { return on_disk(path) };
         let (origin, edits) = match &entry.change {
             Change::Write { content, .. } => return Ok(Some(content.clone())),
             Change::Edit { edits, .. } => (&entry.path, &edits[..]),

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::compose::StagedEntry;
 use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
 /// The content of `transaction.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -254,17 +255,12 @@ impl Stored {
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// The staged request.
-    pub(super) fn request(&self) -> Result<Request, StoredDefect> {
-        let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(Request { files, label: self.label.clone(), ..Request::default() })
-    }
-
-    /// The content that each entry was staged on.
-    pub(super) fn bases(&self) -> Result<Vec<StoredBase>, StoredDefect> {
+    /// What is staged, with the content that each entry was staged on.
+    pub(super) fn entries(&self) -> Result<Vec<StagedEntry>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
-            Ok(StoredBase { digest, is_pinned: file.pinned })
+            let base = Some(StoredBase { digest, is_pinned: file.pinned });
+            Ok(StagedEntry { file: file.clone().read()?, base })
         };
         self.files.iter().map(read).collect()
     }
@@ -284,14 +280,14 @@ mod tests {
     }
 
     /// An entry, stored and read again.
-    fn again(entry: &FileRequest, base: StoredBase) -> (FileRequest, StoredBase) {
+    fn again(entry: &FileRequest, base: StoredBase) -> StagedEntry {
         let file = StoredFile::of(entry, base).unwrap();
         let folder = StoredFolder { inode: 1, born: None };
         let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
         let json = serde_json::to_string(&stored).unwrap();
         assert!(json.as_bytes().starts_with(&Stored::start(&stored.folder)), "{json}");
         let stored: Stored = serde_json::from_str(&json).unwrap();
-        (stored.request().unwrap().files.remove(0), stored.bases().unwrap()[0])
+        stored.entries().unwrap().remove(0)
     }
 
     #[test]
@@ -319,9 +315,9 @@ mod tests {
                 StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true },
                 StoredBase { digest: None, is_pinned: false },
             ] {
-                let (read, base_read) = again(&entry, base);
-                assert_eq!(format!("{read:?}"), format!("{entry:?}"));
-                assert_eq!(base_read, base);
+                let read = again(&entry, base);
+                assert_eq!(format!("{:?}", read.file), format!("{entry:?}"));
+                assert_eq!(read.base, Some(base));
             }
         }
     }
@@ -334,7 +330,7 @@ mod tests {
                 {{"path":{{"text":"a"}},"base":null,"change":{{"edit":{{"edits":[{edit}],"rename":null}}}}}}]}}"#
             )
         };
-        let read = |edit: &str| serde_json::from_str::<Stored>(&of(edit)).unwrap().request();
+        let read = |edit: &str| serde_json::from_str::<Stored>(&of(edit)).unwrap().entries();
         assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":1,"tolerant":false}}"#).is_ok());
         assert!(read(r#"{"text":{"old":{"text":""},"new":{"text":""},"count":1,"tolerant":false}}"#).is_err());
         assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":0,"tolerant":false}}"#).is_err());

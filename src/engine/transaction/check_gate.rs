@@ -12,7 +12,7 @@ use crate::engine::report::FileReport;
 use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, FileIndex};
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::path::RelPath;
@@ -31,7 +31,7 @@ pub(crate) struct Rewritten {
     /// Its path in the workspace.
     pub path: RelPath,
     /// The file of the request that asked for it.
-    pub asked_by: Option<usize>,
+    pub asked_by: Option<FileIndex>,
     /// The digest of the file there now; `None` if there is no file.
     pub digest: Option<Digest>,
 }
@@ -41,7 +41,7 @@ impl Rewritten {
     pub(crate) fn tell(&self, files: &mut [FileReport]) {
         let path = self.path.as_path();
         let file = match self.asked_by {
-            Some(file) => files.get_mut(file),
+            Some(FileIndex(file)) => files.get_mut(file),
             None => files.iter_mut().find(|file| file.path == path.into()),
         };
         let Some(file) = file else { return };

@@ -269,7 +269,7 @@ impl<'a> CommitWalk<'a> {
             Ok(undone) => {
                 let not_old = undone.odd.iter().map(|odd| NotOld {
                     path: self.transaction().path(odd.entry),
-                    file: self.prepared.plan.entries[odd.entry].asked_by,
+                    file: self.prepared.plan.entries[odd.entry].asked_by.map(|file| file.0),
                     on_top: odd.on_top,
                     reason: odd.reason.to_owned(),
                 });

@@ -12,7 +12,7 @@ use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, FileIndex};
 use crate::journal;
 use crate::limits;
 use crate::plan::{FileState, NewContent, PlannedChange};
@@ -77,7 +77,7 @@ impl CommitWalk<'_> {
         planned.state = after;
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
-        if let Some(file) = self.prepared.plan.entries[entry].asked_by {
+        if let Some(FileIndex(file)) = self.prepared.plan.entries[entry].asked_by {
             let report = &mut self.teller.files[file];
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;

@@ -3,6 +3,7 @@
 use super::reader::TargetReader;
 use crate::error::MismatchCause;
 use crate::error::{Detail, Error};
+use crate::index::{FileIndex, IndexVec};
 use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::request::edit::Anchor;
@@ -19,7 +20,7 @@ const LOOKED_AT: usize = 64;
 /// it, if one of the first does.
 pub(crate) fn elsewhere(
     request: &Request,
-    target_ids: &[TargetIds],
+    target_ids: &IndexVec<FileIndex, TargetIds>,
     reader: &mut TargetReader<'_>,
     error: Error,
 ) -> Error {

@@ -8,6 +8,7 @@ use std::thread::{Builder, Scope};
 
 use crate::engine::store::snapshot::Snapshot;
 use crate::error::Result;
+use crate::index::{IndexVec, TargetIndex};
 use crate::limits;
 
 /// The number of files that are passed on together: waking a thread for each would cost more than the work.
@@ -23,23 +24,23 @@ type Read = Result<(Snapshot, Vec<u8>)>;
 pub(crate) struct Ahead<'a> {
     work: Arc<Work<'a>>,
     /// For each target, true if it is still to be taken.
-    expected: Vec<bool>,
-    read: Receiver<Vec<(usize, Read)>>,
+    expected: IndexVec<TargetIndex, bool>,
+    read: Receiver<Vec<(TargetIndex, Read)>>,
     /// Files that are read but not taken yet.
-    at_hand: HashMap<usize, Read>,
+    at_hand: HashMap<TargetIndex, Read>,
 }
 
 /// The files that either thread reads, in batches.
 struct Work<'a> {
-    handfuls: Vec<Vec<usize>>,
+    handfuls: Vec<Vec<TargetIndex>>,
     /// The next batch that no thread has taken.
     next: AtomicUsize,
-    read: Box<dyn Fn(usize) -> Read + Send + Sync + 'a>,
+    read: Box<dyn Fn(TargetIndex) -> Read + Send + Sync + 'a>,
 }
 
 impl Work<'_> {
     /// Reads the next batch; `None` if there is none.
-    fn handful(&self) -> Option<Vec<(usize, Read)>> {
+    fn handful(&self) -> Option<Vec<(TargetIndex, Read)>> {
         let handful = self.handfuls.get(self.next.fetch_add(1, Ordering::Relaxed))?;
         Some(handful.iter().map(|&target| (target, (self.read)(target))).collect())
     }
@@ -51,13 +52,13 @@ impl<'a> Ahead<'a> {
     pub(crate) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
-        targets: &[(usize, u64)],
-        read: impl Fn(usize) -> Read + Send + Sync + 'a,
+        targets: &[(TargetIndex, u64)],
+        read: impl Fn(TargetIndex) -> Read + Send + Sync + 'a,
     ) -> Option<Self>
     where
         'a: 's,
     {
-        let mut expected = vec![false; count];
+        let mut expected = IndexVec::from(vec![false; count]);
         for (target, _) in targets {
             expected[*target] = true;
         }
@@ -77,7 +78,7 @@ impl<'a> Ahead<'a> {
     }
 
     /// The content of a target, if it was to be read and is not taken yet.
-    pub(crate) fn take(&mut self, target: usize) -> Option<Read> {
+    pub(crate) fn take(&mut self, target: TargetIndex) -> Option<Read> {
         if !std::mem::take(&mut self.expected[target]) {
             return None;
         }
@@ -100,8 +101,8 @@ impl<'a> Ahead<'a> {
 }
 
 /// The targets in batches of a few files and not too many bytes.
-fn handfuls(targets: &[(usize, u64)]) -> Vec<Vec<usize>> {
-    let mut handfuls: Vec<Vec<usize>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
+fn handfuls(targets: &[(TargetIndex, u64)]) -> Vec<Vec<TargetIndex>> {
+    let mut handfuls: Vec<Vec<TargetIndex>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
     let mut bytes = 0;
     for &(target, size) in targets {
         bytes += size;

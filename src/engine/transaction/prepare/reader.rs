@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
+use crate::index::{IndexVec, TargetIndex};
 use crate::limits;
 use crate::plan::SourceId;
 use crate::plan::build::Builder;
@@ -21,7 +22,7 @@ use crate::request::edit::Edit;
 /// Reads targets, and keeps what is known about them.
 pub(crate) struct TargetReader<'a> {
     engine: &'a Engine,
-    places: &'a [ResolvedPath],
+    places: &'a IndexVec<TargetIndex, ResolvedPath>,
     parents: &'a Parents,
     cancel: &'a CancelToken,
     sources: Sources,
@@ -33,7 +34,7 @@ pub(crate) struct TargetReader<'a> {
 impl<'a> TargetReader<'a> {
     pub(crate) fn new(
         engine: &'a Engine,
-        places: &'a [ResolvedPath],
+        places: &'a IndexVec<TargetIndex, ResolvedPath>,
         parents: &'a Parents,
         cancel: &'a CancelToken,
     ) -> Self {
@@ -49,7 +50,7 @@ impl<'a> TargetReader<'a> {
     }
 
     /// Lets another thread read the contents of these targets, which will be needed in this order.
-    pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = usize>)
+    pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = TargetIndex>)
     where
         'a: 's,
     {
@@ -57,7 +58,7 @@ impl<'a> TargetReader<'a> {
         let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
         if targets.len() >= limits::AHEAD_FILES && self.engine.workspace.is_parallel() {
             let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
-            let read = move |target: usize| {
+            let read = move |target: TargetIndex| {
                 let place: &ResolvedPath = &places[target];
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
                 snapshot_of(engine, place, &parents[place.folder()].1, stat, ReadMode::Whole, cancel)
@@ -75,22 +76,22 @@ impl<'a> TargetReader<'a> {
         self.sources
     }
 
-    pub(crate) fn source(&self, target: usize) -> Option<&SourceFile> {
-        self.sources.get(SourceId(target))
+    pub(crate) fn source(&self, target: TargetIndex) -> Option<&SourceFile> {
+        self.sources.get(SourceId::from(target))
     }
 
     /// The size of a target; 0 if it is missing.
-    pub(crate) fn size(&self, target: usize) -> u64 {
+    pub(crate) fn size(&self, target: TargetIndex) -> u64 {
         self.places[target].stat.as_ref().map_or(0, |stat| stat.size)
     }
 
     /// Reads a target without keeping its content.
-    pub(crate) fn look(&mut self, target: usize) -> Result<()> {
+    pub(crate) fn look(&mut self, target: TargetIndex) -> Result<()> {
         self.read(target, false).map(drop)
     }
 
     /// The content of a target, if it is wanted, the target exists, and it was not read before.
-    fn read(&mut self, target: usize, wanted: bool) -> Result<Vec<u8>> {
+    fn read(&mut self, target: TargetIndex, wanted: bool) -> Result<Vec<u8>> {
         let place = &self.places[target];
         let Some(stat) = &place.stat else { return Ok(Vec::new()) };
         if self.source(target).is_some() {
@@ -106,7 +107,7 @@ impl<'a> TargetReader<'a> {
     }
 
     /// A target that is too large to be edited in memory, as far as its edits need it; `None` for any other.
-    pub(crate) fn read_large(&mut self, target: usize, edits: &[Edit]) -> Result<Option<Large<'a>>> {
+    pub(crate) fn read_large(&mut self, target: TargetIndex, edits: &[Edit]) -> Result<Option<Large<'a>>> {
         let place = &self.places[target];
         let Some(stat) = place.stat.as_ref().filter(|stat| stat.size > limits::WHOLE_BYTES) else { return Ok(None) };
         if self.source(target).is_some() {
@@ -119,7 +120,7 @@ impl<'a> TargetReader<'a> {
         Ok(large)
     }
 
-    fn remember(&mut self, target: usize, mut snapshot: Snapshot) {
+    fn remember(&mut self, target: TargetIndex, mut snapshot: Snapshot) {
         if self.places.len() > limits::SYNC_EACH_UP_TO {
             // Only syncing each file needs it open; many open files would be too many.
             snapshot.file = None;
@@ -127,12 +128,12 @@ impl<'a> TargetReader<'a> {
         let place = &self.places[target];
         let folder = self.parents[place.folder()].1.clone();
         let source = SourceFile { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
-        self.sources.insert(SourceId(target), source);
+        self.sources.insert(SourceId::from(target), source);
     }
 
     /// Reads every target that was not read yet, including those that no entry has as its own.
     pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
-        for target in 0..self.places.len() {
+        for target in self.places.indices() {
             self.look(target)?;
             if let Some(source) = self.source(target) {
                 builder.saw(target, source.snapshot.state());
@@ -142,14 +143,14 @@ impl<'a> TargetReader<'a> {
     }
 
     /// The content of a target that may have been read before; it must not have changed.
-    pub(crate) fn read_again(&mut self, target: usize) -> Result<Vec<u8>> {
-        let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
+    pub(crate) fn read_again(&mut self, target: TargetIndex) -> Result<Vec<u8>> {
+        let Some(before) = self.sources.remove(SourceId::from(target)) else { return self.read(target, true) };
         if let Some(bytes) = before.bytes.clone() {
-            self.sources.insert(SourceId(target), before);
+            self.sources.insert(SourceId::from(target), before);
             return Ok(bytes.into());
         }
         let bytes = self.read(target, true)?;
-        let now = self.sources.insert(SourceId(target), before);
+        let now = self.sources.insert(SourceId::from(target), before);
         if now.is_some_and(|now| Some(now.snapshot.digest) != self.source(target).map(|it| it.snapshot.digest)) {
             let path = &self.places[target].path;
             let message = format!("{path} changed while it was read");
@@ -159,12 +160,12 @@ impl<'a> TargetReader<'a> {
     }
 
     /// Keeps a content for staging, as long as there is room.
-    pub(crate) fn keep(&mut self, target: usize, bytes: Vec<u8>) {
+    pub(crate) fn keep(&mut self, target: TargetIndex, bytes: Vec<u8>) {
         let size = bytes.len() as u64;
         if size == 0 || size > self.room {
             return;
         }
-        if let Some(source) = self.sources.get_mut(SourceId(target)) {
+        if let Some(source) = self.sources.get_mut(SourceId::from(target)) {
             self.room -= size;
             source.bytes = Some(bytes.into());
         }

@@ -39,7 +39,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (Entr
     else {
         return None;
     };
-    let file = &request.files[entry.asked_by?];
+    let file = &request.files[entry.asked_by?.0];
     let Change::Edit { edits, rename: None } = &file.change else { return None };
     let is_asked = file.expected_hash.is_none() && file.mode.is_none() && is_by_text(edits);
     let is_its_own = |source: SourceId| prepared.sources[source].path == entry.path;

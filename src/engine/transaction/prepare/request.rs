@@ -19,7 +19,7 @@ use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Handle;
-use crate::index::{EntryIndex, IndexVec};
+use crate::index::{EntryIndex, FileIndex, IndexVec, TargetIndex};
 use crate::path::RelPath;
 use crate::plan::build::{Builder, Target};
 use crate::plan::{Access, Entry, Plan, PlannedChange as Planned, SourceId};
@@ -56,10 +56,9 @@ impl Engine {
             set_id::check(request, &resolved)?;
         }
         let read_at = Instant::now();
-        let leaving =
-            request.files.iter().zip(&resolved.target_ids).enumerate().filter(|(_, (entry, _))| entry.vacates());
-        let vacated: HashMap<usize, usize> =
-            leaving.map(|(file, (_, target_ids))| (target_ids.subject, file)).collect();
+        let leaving = resolved.target_ids.numbered().zip(&request.files).filter(|(_, entry)| entry.vacates());
+        let vacated: HashMap<TargetIndex, FileIndex> =
+            leaving.map(|((file, target_ids), _)| (target_ids.subject, file)).collect();
         let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
         for (&target, &file) in &vacated {
             builder.vacate(target, file);
@@ -83,7 +82,7 @@ impl Engine {
         drop(resolved.target_ids);
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
-        let targets = snapshots(&plan, &paths, &sources);
+        let targets = snapshots(&plan, &paths.into(), &sources);
         let marks = JournalMarks { label: request.label.clone(), ..JournalMarks::default() };
         let gate = self.gate(request.check.as_ref())?;
         let dresses = HashMap::new();
@@ -93,13 +92,13 @@ impl Engine {
 
     fn targets(
         &self,
-        places: &[ResolvedPath],
-        vacated: &HashMap<usize, usize>,
+        places: &IndexVec<TargetIndex, ResolvedPath>,
+        vacated: &HashMap<TargetIndex, FileIndex>,
         parents: &Parents,
-    ) -> Result<Vec<Target>> {
+    ) -> Result<IndexVec<TargetIndex, Target>> {
         let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
         let mut targets = Vec::with_capacity(places.len());
-        for (target, place) in places.iter().enumerate() {
+        for (target, place) in places.numbered() {
             // A file that stays keeps its mode and owner.
             let stays = place.stat.is_some() && !vacated.contains_key(&target);
             let (new_mode, new_access) = match given.get(place.folder()) {
@@ -110,7 +109,7 @@ impl Engine {
             let (path, missing, within) = (place.path.clone(), place.missing.clone(), place.folders_within());
             targets.push(Target { path, missing, within, new_mode, new_access });
         }
-        Ok(targets)
+        Ok(targets.into())
     }
 
     /// The mode and owner that a folder gives a new file.
@@ -133,10 +132,14 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
 }
 
 /// The file at the target of each entry of a plan, as it was read.
-fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> IndexVec<EntryIndex, Option<Arc<Snapshot>>> {
-    let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
+fn snapshots(
+    plan: &Plan,
+    paths: &IndexVec<TargetIndex, RelPath>,
+    sources: &Sources,
+) -> IndexVec<EntryIndex, Option<Arc<Snapshot>>> {
+    let index: HashMap<&RelPath, TargetIndex> = paths.numbered().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {
-        let source = sources.get(SourceId(*index.get(path)?))?;
+        let source = sources.get(SourceId::from(*index.get(path)?))?;
         Some(Arc::clone(&source.snapshot))
     };
     let targets = plan.entries.iter().map(|entry| match entry.change {

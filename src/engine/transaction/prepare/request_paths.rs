@@ -8,6 +8,7 @@ use super::permissions::Permissions;
 use super::resolve::ResolvedPath;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::path::{AskedPath, RelPath};
 use crate::plan::build::TargetIds;
 use crate::request::validate::{Findings, at_file};
@@ -21,7 +22,7 @@ pub(crate) struct RequestPaths {
 
 #[derive(Debug)]
 struct Part {
-    file: usize,
+    file: FileIndex,
     field: &'static str,
     path: AskedPath,
     /// True if the request leaves it.
@@ -33,8 +34,8 @@ struct Part {
 /// The places of a request, each once, and their roles for each file.
 #[derive(Debug)]
 pub(crate) struct ResolvedRequest {
-    pub places: Vec<ResolvedPath>,
-    pub target_ids: Vec<TargetIds>,
+    pub places: IndexVec<TargetIndex, ResolvedPath>,
+    pub target_ids: IndexVec<FileIndex, TargetIds>,
 }
 
 const SUBJECT: &str = "file_path";
@@ -44,8 +45,14 @@ const ORIGIN: &str = "copy_from";
 
 impl RequestPaths {
     pub(crate) fn of(request: &Request) -> Self {
-        let mut parts = Vec::with_capacity(request.files.len());
-        for (file, entry) in request.files.iter().enumerate() {
+        Self::of_files(request.files.iter(), request.backup)
+    }
+
+    /// The same of files, with or without backups of them.
+    pub(crate) fn of_files<'r>(files: impl ExactSizeIterator<Item = &'r FileRequest>, with_backups: bool) -> Self {
+        let mut parts = Vec::with_capacity(files.len());
+        for (file, entry) in files.enumerate() {
+            let file = FileIndex(file);
             let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
             parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: entry.vacates(), is_new });
             let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
@@ -55,7 +62,7 @@ impl RequestPaths {
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
             }
-            if request.backup {
+            if with_backups {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
                 parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
@@ -72,7 +79,7 @@ impl RequestPaths {
         permissions: &Permissions<'_>,
     ) -> Result<ResolvedRequest> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| entry.vacates());
-        let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
+        let leaving: HashSet<FileIndex> = leaving.map(|(file, _)| FileIndex(file)).collect();
         let vacated: HashSet<&RelPath> = self
             .parts
             .iter()
@@ -95,7 +102,7 @@ impl RequestPaths {
     ) -> Result<()> {
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
-            let entry = &request.files[part.file];
+            let entry = &request.files[part.file.0];
             // A file that is only read need not be one that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
@@ -130,7 +137,7 @@ impl RequestPaths {
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
             let folder = place.path.as_path().ancestors().skip(1).find(|above| leaving.contains(above));
-            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file])) {
+            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file.0])) {
                 let message = format!("{} would be in {}, which becomes a file", part.path.display(), folder.display());
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
@@ -141,13 +148,13 @@ impl RequestPaths {
     /// Verifies that sources, and destinations, differ from each other, by what they resolve to.
     fn check_duplicates(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let mut findings = Findings::new();
-        let mut sources: HashMap<&RelPath, usize> = HashMap::new();
-        let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
-        let mut results: HashMap<&RelPath, usize> = HashMap::new();
+        let mut sources: HashMap<&RelPath, FileIndex> = HashMap::new();
+        let mut inodes: HashMap<(u64, u64), (FileIndex, &RelPath)> = HashMap::new();
+        let mut results: HashMap<&RelPath, FileIndex> = HashMap::new();
         // The file whose parts these are: its own path comes first.
         let mut subject = None;
         for (part, place) in self.parts.iter().zip(places) {
-            let entry = &request.files[part.file];
+            let entry = &request.files[part.file.0];
             if part.field == ORIGIN {
                 continue;
             }
@@ -166,6 +173,7 @@ impl RequestPaths {
                 is_result.then(|| results.insert(&place.path, part.file)),
             ];
             if let Some(first) = earlier.into_iter().flatten().flatten().next() {
+                let FileIndex(first) = first;
                 let message = format!("{} is the same file as in files[{first}]: {}", part.path.display(), place.path);
                 part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
                 continue;
@@ -189,14 +197,15 @@ impl RequestPaths {
     }
 
     fn assign(&self, request: &Request, places: Vec<ResolvedPath>) -> ResolvedRequest {
-        let mut index: HashMap<RelPath, usize> = HashMap::new();
-        let mut unique: Vec<ResolvedPath> = Vec::with_capacity(places.len());
-        let mut target_ids =
-            vec![TargetIds { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
+        let mut index: HashMap<RelPath, TargetIndex> = HashMap::new();
+        let mut unique = IndexVec::from(Vec::with_capacity(places.len()));
+        let none = TargetIds { subject: TargetIndex(0), destination: None, backup: None, origin: None };
+        let mut target_ids = IndexVec::from(vec![none; request.files.len()]);
         for (part, place) in self.parts.iter().zip(places) {
             let at = *index.entry(place.path.clone()).or_insert_with(|| {
+                let target = unique.next_index();
                 unique.push(place);
-                unique.len() - 1
+                target
             });
             let target_ids = &mut target_ids[part.file];
             match part.field {
@@ -225,7 +234,7 @@ impl Targets for RequestPaths {
                 Err(error) if is_about_the_path(error.kind()) => {
                     part.find(&mut findings, error.kind(), error.message().to_owned());
                 }
-                Err(error) => return Err(error.in_file(part.file)),
+                Err(error) => return Err(error.in_file(part.file.0)),
             }
         }
         make_way(&mut places, &mut findings);
@@ -264,7 +273,7 @@ impl Part {
     }
 
     fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
-        findings.push(kind, at_file(self.file, Some(self.field)), message);
+        findings.push(kind, at_file(self.file.0, Some(self.field)), message);
     }
 
     /// The reason why this path cannot have its role, if there is one.
@@ -340,7 +349,7 @@ pub(crate) fn is_about_the_path(kind: ErrorKind) -> bool {
     )
 }
 
-fn one_inode(path: &Path, other: &RelPath, first: usize, links: u64, vacated: bool) -> String {
+fn one_inode(path: &Path, other: &RelPath, FileIndex(first): FileIndex, links: u64, vacated: bool) -> String {
     let path = path.display();
     if links == 1 && vacated {
         return format!(

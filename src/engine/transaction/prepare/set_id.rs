@@ -11,7 +11,7 @@ const SET_ID: u32 = 0o6000;
 /// Refuses to give a file a set-id bit that it does not have.
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
-    for (file, (entry, target_ids)) in request.files.iter().zip(&resolved.target_ids).enumerate() {
+    for (entry, (file, target_ids)) in request.files.iter().zip(resolved.target_ids.numbered()) {
         let Some(Mode::Bits(bits)) = entry.mode else { continue };
         let had = resolved.places[target_ids.subject].stat.as_ref().map_or(0, |stat| stat.mode);
         if bits & SET_ID & !had != 0 {
@@ -20,7 +20,7 @@ pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()>
                  out; only whoever starts txedit can allow it",
                 entry.path.display()
             );
-            findings.push(ErrorKind::ValidationFailed, at_file(file, Some("mode")), message);
+            findings.push(ErrorKind::ValidationFailed, at_file(file.0, Some("mode")), message);
         }
     }
     findings.finish().map_err(|error| error.with_next([NextStep::AllowSetId]))

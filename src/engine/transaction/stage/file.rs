@@ -70,7 +70,7 @@ impl Staging<'_> {
         let is_file = |entry: &&Entry| {
             matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
         };
-        let count = entries.from(entry).iter().take(TOGETHER).take_while(is_file).count();
+        let count = entries.starting_at(entry).iter().take(TOGETHER).take_while(is_file).count();
         // The first file tells what the folder passes on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
