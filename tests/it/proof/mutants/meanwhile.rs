@@ -9,6 +9,7 @@ use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Record;
+use txedit::limits::READ_AGAIN_BYTES;
 use txedit::testing::internals::commit::forward;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::CommitStep;
@@ -16,7 +17,7 @@ use txedit::testing::internals::journal::recover;
 use txedit::testing::internals::journal::recover::{Observed, Seen};
 use txedit::testing::{ForeignDeed, Role, Script};
 
-use super::{broken, is_caught_with, phases_without};
+use super::{broken, is_caught_with, phases_without, without_crashes};
 use crate::proof::explore::scripts;
 
 #[test]
@@ -107,4 +108,25 @@ fn permissions_that_are_not_handed_on_are_noticed() {
         Arc::new(faults)
     };
     assert!(!is_handed_on(unset), "it was not noticed");
+}
+
+#[test]
+fn a_young_time_that_proves_something_is_noticed() {
+    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
+    // whatever its time says.
+    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
+    let young = || {
+        Script::new("young", move |machine| {
+            machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
+            machine.create("/w/a", large("a one\n")).unwrap();
+        })
+        .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
+    };
+    let deeds = [("/w/a", ForeignDeed::Write(large("a 1ne\n").into_bytes()))];
+    let found = without_crashes().explore_deeds(&young(), &deeds, 1);
+    found.unwrap_or_else(|violation| panic!("{violation}"));
+    is_caught_with(
+        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
+        &deeds,
+    );
 }

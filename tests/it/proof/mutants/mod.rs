@@ -63,7 +63,6 @@ use txedit::journal::EntryIndex;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::{Mark, Record, RecordedChange};
-use txedit::limits::READ_AGAIN_BYTES;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, StepPhase, Terms, UndoStep};
 use txedit::testing::internals::commit::{backward, forward};
@@ -411,27 +410,6 @@ fn torn_content_taken_for_the_original_is_noticed() {
         other => other,
     };
     is_caught(&scripts::an_empty_one().protocol(broken(Protocol { classify, ..PROTOCOL })));
-}
-
-#[test]
-fn a_young_time_that_proves_something_is_noticed() {
-    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
-    // whatever its time says.
-    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
-    let young = || {
-        Script::new("young", move |machine| {
-            machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
-            machine.create("/w/a", large("a one\n")).unwrap();
-        })
-        .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
-    };
-    let deeds = [("/w/a", ForeignDeed::Write(large("a 1ne\n").into_bytes()))];
-    let found = without_crashes().explore_deeds(&young(), &deeds, 1);
-    found.unwrap_or_else(|violation| panic!("{violation}"));
-    is_caught_with(
-        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
-        &deeds,
-    );
 }
 
 /// A call between the workspace's own folder and the transaction's.
