@@ -8,6 +8,10 @@ pub const REQUEST_BYTES: u64 = 256 << 20;
 /// Files in one request. Slots are named with six digits.
 pub const FILES: usize = 500_000;
 
+/// Entries of one transaction: a file that is renamed takes two, a backup and each new folder one more. A journal with more
+/// is not read, so that none may be written.
+pub const ENTRIES: usize = 2 * FILES;
+
 /// Files of a journal that was not written where it is, as far as they are listed.
 pub const FOREIGN_FILES: usize = 20;
 
