@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::digest::Digest;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
@@ -381,6 +382,10 @@ impl Engine {
             let diff = if with_diff {
                 let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
                 let new = match (&now.carried, record.change.before()) {
+                    // Of another content the splices mean nothing, and may be beyond its end.
+                    (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
+                        return Err(snapshot::changed(&path, "changed since it was read"));
+                    }
                     (Some(carried), _) => carried.splices.apply(&old),
                     (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),
