@@ -1,35 +1,35 @@
 //! The steps of a rollback: swaps are reversed, last first.
 
-use super::step::{DropStep, UndoStep};
+use super::step::{DropStep, RollbackStep};
 use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// The steps that roll back a transaction of `entries` entries, the same at run time and in recovery. Each entry is
 /// classified just before it is touched, so that running the same steps twice does nothing twice.
 #[must_use]
-pub fn undo(entries: usize, mark: Mark, durable: bool) -> Vec<UndoStep> {
+pub fn rollback(entries: usize, mark: Mark, durable: bool) -> Vec<RollbackStep> {
     let is_contended = mark == Mark::Contended;
     let is_checked = mark.undone() == Mark::CheckUndo;
     let mut steps = Vec::new();
     if is_contended {
         // No recovery goes forward from this mark, so nothing is needed between a swap and its reverse. But the rename
         // to the done mark may have failed after it took effect, and from that mark recovery does go forward.
-        steps.push(UndoStep::VerifyMark);
+        steps.push(RollbackStep::VerifyMark);
     } else {
-        steps.extend(undo_mark(mark).map(UndoStep::Mark));
+        steps.extend(undo_mark(mark).map(RollbackStep::Mark));
         // Even if the mark is there already: the process that renamed it may have died before its sync.
-        steps.extend(durable.then_some(UndoStep::SyncFolder));
+        steps.extend(durable.then_some(RollbackStep::SyncFolder));
     }
     for entry in EntryIndex::first(entries).rev() {
-        steps.extend(is_checked.then_some(UndoStep::FindFolder(entry)));
-        steps.push(UndoStep::TakeBack(entry));
+        steps.extend(is_checked.then_some(RollbackStep::FindFolder(entry)));
+        steps.push(RollbackStep::RollBack(entry));
     }
-    steps.extend(is_contended.then_some(UndoStep::WriteJournal));
+    steps.extend(is_contended.then_some(RollbackStep::WriteJournal));
     // The folder is dropped only when the rollback is durable: without it nobody could repeat the rollback.
-    steps.extend(durable.then_some(UndoStep::Sync));
+    steps.extend(durable.then_some(RollbackStep::Sync));
     // Only now its bytes are known to be durable.
-    steps.extend(is_contended.then_some(UndoStep::ReplaceJournal));
-    steps.push(UndoStep::Drop);
+    steps.extend(is_contended.then_some(RollbackStep::ReplaceJournal));
+    steps.push(RollbackStep::Drop);
     steps
 }
 

@@ -11,25 +11,25 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         return contended(entries, terms.keyed);
     }
     let Terms { durable, checked, again, keyed, .. } = terms;
-    let recheck = || EntryIndex::first(entries).map(CommitStep::Recheck);
+    let verify_target = || EntryIndex::first(entries).map(CommitStep::VerifyTarget);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend(EntryIndex::first(entries).map(CommitStep::Stage));
-    prepare.extend(recheck().filter(|_| again && durable));
+    prepare.extend(verify_target().filter(|_| again && durable));
     prepare.push(CommitStep::WriteJournal);
     // The name must not become durable before the bytes: a journal that has its name but does not verify is corrupt.
     prepare.extend(durable.then_some(CommitStep::SyncJournal));
-    prepare.extend(recheck().filter(|_| again && durable));
+    prepare.extend(verify_target().filter(|_| again && durable));
     prepare.push(CommitStep::NameJournal);
     // Only after the name is there: so of two transactions with one key, at least one finds the other.
     prepare.extend(keyed.then_some(CommitStep::LookForKey));
     prepare.extend(durable.then_some(CommitStep::Barrier(Barrier::First)));
-    prepare.extend(recheck());
+    prepare.extend(verify_target());
 
     let leave =
         |sync| if durable { leave(sync) } else { StepPhase { on_failure: OnFailure::Leave, steps: Vec::new() } };
     let mut phases = vec![StepPhase { on_failure: OnFailure::Forget, steps: prepare }];
     let mut swap = Vec::with_capacity(2 * entries + 2);
-    swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::Look(entry)]));
+    swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::VerifySwap(entry)]));
     if checked {
         // A folder moved before its files were swapped is detected while a rollback works through its handle. After the
         // check mark a rollback works by path, and the new content would stay where the folder is now.
@@ -39,7 +39,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         // and they must be durable before the name that makes them count.
         phases.push(leave(CommitStep::Barrier(Barrier::Checked)));
         // A check takes time: another program may have written into an original through an old handle.
-        swap = EntryIndex::first(entries).map(CommitStep::LookAgain).collect();
+        swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
     }
     // The done mark comes only after every swap was verified: otherwise a late write after the acknowledgement would
     // make recovery roll the transaction back.
@@ -73,7 +73,7 @@ fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
 }
 
 const fn undo(steps: Vec<CommitStep>) -> StepPhase {
-    StepPhase { on_failure: OnFailure::Undo, steps }
+    StepPhase { on_failure: OnFailure::RollBack, steps }
 }
 
 /// A phase of one sync. After a failed sync, nothing that needs another one may follow.
@@ -94,7 +94,7 @@ fn end(durable: bool) -> StepPhase {
 #[must_use]
 pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
     let mut steps: Vec<FinishStep> =
-        ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::Look(entry)]).collect();
+        ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::VerifySwap(entry)]).collect();
     if mark != Mark::Done {
         steps.extend([FinishStep::VerifyFolders, FinishStep::MarkDone]);
     }

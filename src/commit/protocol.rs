@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::step::{DropStep, FinishStep, StepPhase, Terms, UndoStep};
+use super::step::{DropStep, FinishStep, RollbackStep, StepPhase, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
 use crate::index::{EntryIndex, FileIndex};
@@ -22,8 +22,8 @@ pub struct Protocol {
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
     pub finish: fn(&[EntryIndex], Mark) -> Vec<FinishStep>,
-    /// The steps of a rollback: [`backward::undo`].
-    pub undo: fn(usize, Mark, bool) -> Vec<UndoStep>,
+    /// The steps of a rollback: [`backward::rollback`].
+    pub rollback: fn(usize, Mark, bool) -> Vec<RollbackStep>,
     /// The steps that drop a transaction without any swap: [`backward::drop_unswapped`].
     pub drop_unswapped: fn(Mark) -> Vec<DropStep>,
     /// The class of an entry: [`recover::classify`].
@@ -64,7 +64,7 @@ pub struct Protocol {
 pub static PROTOCOL: Protocol = Protocol {
     commit: forward::commit,
     finish: forward::finish,
-    undo: backward::undo,
+    rollback: backward::rollback,
     drop_unswapped: backward::drop_unswapped,
     classify: recover::classify,
     classify_contended: recover::classify_contended,

@@ -19,11 +19,11 @@ pub enum CommitStep {
     /// Make everything so far durable.
     Barrier(Barrier),
     /// Verify that the target is still what was read.
-    Recheck(EntryIndex),
+    VerifyTarget(EntryIndex),
     /// Exchange slot and target.
     Swap(EntryIndex),
     /// Verify what came out; put it back if it is not what was read.
-    Look(EntryIndex),
+    VerifySwap(EntryIndex),
     /// Verify, exchange and verify; make the content of an edit again whenever another program was faster.
     Contend(EntryIndex),
     /// Replace the first journal with the one that was written again.
@@ -31,7 +31,7 @@ pub enum CommitStep {
     /// Run the check.
     Check,
     /// Verify the slot once more, after the check.
-    LookAgain(EntryIndex),
+    VerifySwapAgain(EntryIndex),
     /// Write `report.json`.
     WriteReport,
     /// Verify that the paths of all folders still lead to those in which names were swapped.
@@ -54,7 +54,7 @@ pub enum FinishStep {
     /// Exchange slot and target.
     Swap(EntryIndex),
     /// Verify what came out; put it back if it is not the original.
-    Look(EntryIndex),
+    VerifySwap(EntryIndex),
     /// Verify that the paths of all folders still lead to those in which names were swapped.
     VerifyFolders,
     /// Rename the journal to `journal.done`.
@@ -71,7 +71,7 @@ pub enum FinishStep {
 
 /// A step of a rollback, at run time and in recovery alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum UndoStep {
+pub enum RollbackStep {
     /// Verify that the journal has the name of its last rename: a rename that failed may have taken effect.
     VerifyMark,
     /// Rename the journal.
@@ -81,7 +81,7 @@ pub enum UndoStep {
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.
     FindFolder(EntryIndex),
     /// Classify the entry, and roll it back if it was swapped.
-    TakeBack(EntryIndex),
+    RollBack(EntryIndex),
     /// Write the journal of a contended transaction again under its hidden name, with the contents that were swapped.
     WriteJournal,
     /// Make everything that was rolled back durable.
@@ -148,7 +148,7 @@ pub enum OnFailure {
     /// Nothing was swapped: discard the transaction.
     Forget,
     /// Roll back what was swapped.
-    Undo,
+    RollBack,
     /// Touch nothing more: recovery decides at the next start.
     Leave,
     /// The transaction is committed and durable: report success, with a warning.

@@ -151,7 +151,7 @@ impl<R: BufRead> JournalLines<R> {
                 }
                 return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
             }
-            if entries.len() >= limits::FILES * 2 {
+            if entries.len() >= limits::ENTRIES {
                 return Err(unexpected(line, "the seal: there are too many entries").into());
             }
             let record = parse::<EntryLine<'_>>(json, line, "an entry")?;

@@ -155,23 +155,23 @@ impl<'a> Slots<'a> {
     }
 
     /// The entries whose file was written since, or is missing though it should be there.
-    fn odd(&self) -> Result<Vec<(EntryIndex, SlotContent)>> {
-        let mut odd = Vec::new();
+    fn not_as_recorded(&self) -> Result<Vec<(EntryIndex, SlotContent)>> {
+        let mut found_entries = Vec::new();
         for (entry, record) in self.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. }) {
                 continue;
             }
             match self.look(entry)? {
                 found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
-                    odd.push((entry, found));
+                    found_entries.push((entry, found));
                 }
                 SlotContent::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
-                    odd.push((entry, SlotContent::Nothing));
+                    found_entries.push((entry, SlotContent::Nothing));
                 }
                 SlotContent::Nothing | SlotContent::AsRecorded => {}
             }
         }
-        Ok(odd)
+        Ok(found_entries)
     }
 
     fn slot_path(&self, entry: EntryIndex) -> PathBuf {
@@ -197,7 +197,7 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
             ),
         }
     };
-    Ok(slots.odd()?.iter().map(told).collect())
+    Ok(slots.not_as_recorded()?.iter().map(told).collect())
 }
 
 /// Warnings about all of history and the trash.
@@ -229,8 +229,10 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
             continue;
         }
         let slots = Slots::new(&state.workspace, &folder, &journal, mark, true)?;
-        let written =
-            slots.odd()?.into_iter().filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
+        let written = slots
+            .not_as_recorded()?
+            .into_iter()
+            .filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
         all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
             if found == SlotContent::Original {

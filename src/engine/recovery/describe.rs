@@ -2,7 +2,7 @@
 
 use crate::engine::history::untrusted;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
-use crate::engine::rollback::walk::Undone;
+use crate::engine::rollback::walk::RollbackResult;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted::{self, Untrusted};
 use crate::engine::store::private::Refusal;
@@ -88,12 +88,16 @@ pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class],
 }
 
 /// The report of a rollback, which names what is not old again.
-pub(super) fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
-    report.kept = undone.kept;
-    for odd in undone.odd.iter().filter(|odd| odd.on_top) {
+pub(super) fn rolled_back(
+    transaction: &TransactionFolder<'_>,
+    result: RollbackResult,
+    mut report: Recovered,
+) -> Recovered {
+    report.kept = result.kept;
+    for it in result.not_old.iter().filter(|it| it.on_top) {
         report.action = RecoveryAction::PartlyRolledBack;
-        let path = &transaction.record(odd.entry).path;
-        report.remarks.push(format!("{path} is not as it was: {}", odd.reason));
+        let path = &transaction.record(it.entry).path;
+        report.remarks.push(format!("{path} is not as it was: {}", it.reason));
     }
     report
 }

@@ -24,10 +24,10 @@ pub(super) fn finish(
     for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
         match step {
             FinishStep::Swap(entry) => transaction.swap(entry)?,
-            FinishStep::Look(entry) => {
+            FinishStep::VerifySwap(entry) => {
                 if !came_out_old(transaction, entry)? {
                     // With whatever another program changed of the new file's permissions while it was at the target.
-                    transaction.take_back_swapped(entry, Class::Captured)?;
+                    transaction.reverse_swap(entry, Class::Captured)?;
                     return Ok(None);
                 }
             }
@@ -35,7 +35,7 @@ pub(super) fn finish(
                 let Some(folder) = transaction.moved_folder()? else { continue };
                 // Through the folders that are held: else what this recovery has swapped is moved away with them.
                 for &entry in ready.iter().rev() {
-                    transaction.take_back(entry)?;
+                    transaction.roll_back(entry)?;
                 }
                 return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }

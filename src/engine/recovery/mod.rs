@@ -252,7 +252,7 @@ fn act(
         }
         RecoveryDecision::Back => {
             let report = describe(transaction, classes, RecoveryAction::RolledBack);
-            let undone = walk::undo(transaction, true, run)?;
+            let undone = walk::roll_back(transaction, true, run)?;
             rolled_back(transaction, undone, report)
         }
         RecoveryDecision::Drop => {

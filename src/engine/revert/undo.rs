@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::digest::Digest;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
@@ -45,7 +46,7 @@ impl Engine {
             Some(id) => {
                 let mut found = self.found()?;
                 let warnings = self.recover_for(&found, Some(id), &[], options, run)?;
-                self.take_back_by(&mut found, id, options, warnings, run)
+                self.revert_with_retries(&mut found, id, options, warnings, run)
             }
             None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
         }
@@ -64,7 +65,7 @@ impl Engine {
         let warnings = self.recover_for(&found, None, wanted, options, run)?;
         for is_wanted in wanted {
             match self.newest_not_undone(&found, is_wanted) {
-                Ok(Some(id)) => return self.take_back_by(&mut found, &id, options, warnings, run),
+                Ok(Some(id)) => return self.revert_with_retries(&mut found, &id, options, warnings, run),
                 Ok(None) => {}
                 Err(error) => return Err(error.warning_of(warnings)),
             }
@@ -79,7 +80,7 @@ impl Engine {
         let mut found = self.found()?;
         let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
         match self.undo_of(&found, id) {
-            Ok(undo) => self.take_back_by(&mut found, &undo, options, warnings, run),
+            Ok(undo) => self.revert_with_retries(&mut found, &undo, options, warnings, run),
             Err(error) => Err(error.warning_of(warnings)),
         }
     }
@@ -124,7 +125,7 @@ impl Engine {
 
     /// Retries if another program wrote meanwhile and other lines may differ (`rebase`). Without that, what it wrote is
     /// a conflict, and would be one again.
-    fn take_back_by(
+    fn revert_with_retries(
         &self,
         found: &mut StateLookup,
         id: &str,
@@ -132,12 +133,12 @@ impl Engine {
         mut warnings: Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let attempt = |attempt| self.take_back(found, id, options, attempt > 1, &mut warnings, run);
+        let attempt = |attempt| self.revert(found, id, options, attempt > 1, &mut warnings, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
         telling(report, warnings)
     }
 
-    fn take_back(
+    fn revert(
         &self,
         found: &mut StateLookup,
         id: &str,
@@ -387,6 +388,10 @@ impl Engine {
             let diff = if with_diff {
                 let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
                 let new = match (&now.carried, record.change.before()) {
+                    // Of another content the splices mean nothing, and may be beyond its end.
+                    (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
+                        return Err(snapshot::changed(&path, "changed since it was read"));
+                    }
                     (Some(carried), _) => carried.splices.apply(&old),
                     (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::TakenBack;
+use super::EntryRollback;
 use super::panic_guard::Sheltered;
-use crate::commit::step::UndoStep;
+use crate::commit::step::RollbackStep;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
@@ -15,15 +15,15 @@ use crate::path::RelPath;
 
 /// The result of a rollback.
 #[derive(Debug, Default)]
-pub(crate) struct Undone {
+pub(crate) struct RollbackResult {
     pub kept: Vec<KeptContent>,
     /// The entries whose target does not have its old content, in order.
-    pub odd: Vec<Odd>,
+    pub not_old: Vec<NotOldEntry>,
 }
 
 /// An entry whose target does not have its old content.
 #[derive(Debug)]
-pub(crate) struct Odd {
+pub(crate) struct NotOldEntry {
     pub entry: EntryIndex,
     /// True if another program changed the new content.
     pub on_top: bool,
@@ -32,19 +32,23 @@ pub(crate) struct Odd {
 
 /// Rolls a transaction back, at run time and in a recovery. On failure the folder stays for a recovery. A panic of the
 /// observer is delayed until the end.
-pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
+pub(crate) fn roll_back(
+    transaction: &mut TransactionFolder<'_>,
+    durable: bool,
+    run: Run<'_>,
+) -> Result<RollbackResult> {
     let observer = Sheltered::new(run.observer);
-    let undone = WayBack::default().walk(transaction, durable, &observer);
+    let result = RollbackWalk::default().walk(transaction, durable, &observer);
     observer.let_out();
-    undone
+    result
 }
 
 /// The progress of a rollback, and the problems that it met.
 #[derive(Debug, Default)]
-struct WayBack {
+struct RollbackWalk {
     /// Entries of which something is kept or stays, with the reason.
     conflicts: HashMap<EntryIndex, &'static str>,
-    undone: Undone,
+    result: RollbackResult,
     /// Entries that could not be rolled back. Those above or beneath one wait for the recovery with it: a folder that
     /// is still missing must not be made again for its contents, and one that is still full must not be set aside.
     failed: Vec<RelPath>,
@@ -52,62 +56,62 @@ struct WayBack {
     is_rewritten: bool,
 }
 
-impl WayBack {
+impl RollbackWalk {
     fn walk(
         mut self,
         transaction: &mut TransactionFolder<'_>,
         durable: bool,
         observer: &Sheltered<'_>,
-    ) -> Result<Undone> {
+    ) -> Result<RollbackResult> {
         let total = transaction.journal.entries.len();
-        for step in (transaction.workspace().protocol.undo)(total, transaction.mark, durable) {
+        for step in (transaction.workspace().protocol.rollback)(total, transaction.mark, durable) {
             match step {
-                UndoStep::Mark(mark) => transaction.set_mark(mark)?,
-                UndoStep::VerifyMark => transaction.verify_mark()?,
-                UndoStep::FindFolder(entry) | UndoStep::TakeBack(entry)
+                RollbackStep::Mark(mark) => transaction.set_mark(mark)?,
+                RollbackStep::VerifyMark => transaction.verify_mark()?,
+                RollbackStep::FindFolder(entry) | RollbackStep::RollBack(entry)
                     if self.must_wait(&transaction.record(entry).path) => {}
-                UndoStep::SyncFolder => transaction.sync_folder()?,
-                UndoStep::FindFolder(entry) => {
+                RollbackStep::SyncFolder => transaction.sync_folder()?,
+                RollbackStep::FindFolder(entry) => {
                     if let Err(error) = transaction.find_folder(entry) {
                         self.first_error = self.first_error.or(Some(error));
                     }
                 }
-                UndoStep::TakeBack(entry) => {
+                RollbackStep::RollBack(entry) => {
                     observer.progress(Progress::Undo, total - entry.0 - 1, total);
-                    let taken_back = transaction.take_back(entry);
-                    self.note(transaction, entry, taken_back);
+                    let rolled_back = transaction.roll_back(entry);
+                    self.note(transaction, entry, rolled_back);
                 }
-                UndoStep::Sync => {
-                    self.look_again(transaction);
+                RollbackStep::Sync => {
+                    self.verify_not_old(transaction);
                     transaction.sync_everything()?;
                 }
                 // The trash is verified against the rewritten journal. If writing it fails, more than necessary goes to
                 // kept/.
-                UndoStep::WriteJournal => {
+                RollbackStep::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
-                UndoStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),
-                UndoStep::ReplaceJournal => {}
-                UndoStep::Drop => {
+                RollbackStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),
+                RollbackStep::ReplaceJournal => {}
+                RollbackStep::Drop => {
                     if let Some(error) = self.first_error.take() {
                         return Err(error);
                     }
-                    self.look_again(transaction);
-                    self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
+                    self.verify_not_old(transaction);
+                    self.result.kept = drop_folder(transaction, &self.conflicts, durable)?;
                 }
             }
         }
-        self.undone.odd.reverse();
-        Ok(self.undone)
+        self.result.not_old.reverse();
+        Ok(self.result)
     }
 
     /// Verifies once more the entries that are not old: another program may have removed what it had put in the place
     /// of a new file, so that nothing is there, as before. An entry that cannot be observed stays in the report.
-    fn look_again(&mut self, transaction: &TransactionFolder<'_>) {
-        for at in (0..self.undone.odd.len()).rev() {
-            let entry = self.undone.odd[at].entry;
+    fn verify_not_old(&mut self, transaction: &TransactionFolder<'_>) {
+        for at in (0..self.result.not_old.len()).rev() {
+            let entry = self.result.not_old[at].entry;
             if transaction.is_created_and_gone(entry).unwrap_or(false) {
-                self.undone.odd.remove(at);
+                self.result.not_old.remove(at);
                 self.conflicts.remove(&entry);
             }
         }
@@ -117,17 +121,17 @@ impl WayBack {
         self.failed.iter().any(|failed| path.touches(failed))
     }
 
-    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: EntryIndex, taken_back: Result<TakenBack>) {
+    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: EntryIndex, rolled_back: Result<EntryRollback>) {
         const THEIRS: &str = "another program changed it meanwhile";
-        match taken_back {
-            Ok(TakenBack::Old) => {}
-            Ok(TakenBack::Theirs) => self.undone.odd.push(Odd { entry, on_top: false, reason: THEIRS }),
-            Ok(TakenBack::Aside(why)) => {
+        match rolled_back {
+            Ok(EntryRollback::Old) => {}
+            Ok(EntryRollback::Theirs) => self.result.not_old.push(NotOldEntry { entry, on_top: false, reason: THEIRS }),
+            Ok(EntryRollback::Aside(why)) => {
                 self.conflicts.insert(entry, why);
                 self.gone_aside(transaction, entry);
             }
-            Ok(TakenBack::Left(reason)) => {
-                self.undone.odd.push(Odd { entry, on_top: true, reason });
+            Ok(EntryRollback::Left(reason)) => {
+                self.result.not_old.push(NotOldEntry { entry, on_top: true, reason });
                 self.conflicts.insert(entry, reason);
             }
             // The other entries can still be rolled back; the folder stays for this one.
@@ -144,7 +148,7 @@ impl WayBack {
         let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
         let stays = |entry: EntryIndex| entry == folder || !transaction.record(entry).path.touches(path);
-        self.undone.odd.retain(|odd| stays(odd.entry));
+        self.result.not_old.retain(|it| stays(it.entry));
         self.conflicts.retain(|entry, _| stays(*entry));
     }
 }

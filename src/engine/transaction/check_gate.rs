@@ -118,7 +118,7 @@ impl CommitWalk<'_> {
     }
 
     /// Another program may have written into an original through a handle from before the swap.
-    pub(crate) fn look_again(&self, entry: EntryIndex) -> Result<()> {
+    pub(crate) fn verify_swap_again(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }

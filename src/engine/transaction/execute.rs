@@ -16,7 +16,7 @@ use crate::engine::history::made_folders::Tidied;
 use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::{self, Trash};
 use crate::engine::report::FileReport;
-use crate::engine::rollback::walk::undo;
+use crate::engine::rollback::walk::roll_back;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
@@ -141,7 +141,7 @@ impl<'a> CommitWalk<'a> {
                     self.staging.forget();
                     return Err(error.outcome_is(Outcome::Unchanged));
                 }
-                (Some(error), OnFailure::Undo) => return Err(self.undo(error, terms.durable)),
+                (Some(error), OnFailure::RollBack) => return Err(self.roll_back(error, terms.durable)),
                 (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
                 (Some(error), OnFailure::Warn) => {
                     self.committed.warnings.push(format!(
@@ -158,10 +158,10 @@ impl<'a> CommitWalk<'a> {
     fn settle(&mut self, on_failure: OnFailure, durable: bool) {
         match on_failure {
             OnFailure::Forget => self.staging.forget(),
-            OnFailure::Undo => {
+            OnFailure::RollBack => {
                 let run = Run { observer: &Unobserved, ..self.run };
                 // What cannot be rolled back now waits in the folder for a recovery, as after a crash.
-                undo(self.staging.transaction_mut(), durable, run).ok();
+                roll_back(self.staging.transaction_mut(), durable, run).ok();
             }
             OnFailure::Leave | OnFailure::Warn => {}
         }
@@ -185,22 +185,22 @@ impl<'a> CommitWalk<'a> {
             CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
             CommitStep::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
             CommitStep::Barrier(Barrier::Checked | Barrier::Second) => self.later_barrier(),
-            CommitStep::Recheck(entry) => {
+            CommitStep::VerifyTarget(entry) => {
                 check_cancelled(self.run.cancel)?;
-                self.recheck(entry)
+                self.verify_target(entry)
             }
             CommitStep::Swap(entry) => {
                 self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
-            CommitStep::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::VerifySwap(entry) => self.verify_swap(entry).map_err(|e| self.name_edit(e, entry)),
             CommitStep::Contend(entry) => {
                 self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.contend(entry).map_err(|e| self.name_edit(e, entry))
             }
             CommitStep::ReplaceJournal => self.transaction().replace_journal(),
             CommitStep::Check => self.check(),
-            CommitStep::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::VerifySwapAgain(entry) => self.verify_swap_again(entry).map_err(|e| self.name_edit(e, entry)),
             CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
@@ -263,20 +263,20 @@ impl<'a> CommitWalk<'a> {
     }
 
     /// Rolls back what was swapped, and adds the state of the files to the error.
-    fn undo(&mut self, error: Error, durable: bool) -> Error {
+    fn roll_back(&mut self, error: Error, durable: bool) -> Error {
         let transaction = self.staging.transaction_mut();
-        match undo(transaction, durable, self.run) {
-            Ok(undone) => {
-                let not_old = undone.odd.iter().map(|odd| NotOld {
-                    path: self.transaction().path(odd.entry),
-                    file: self.prepared.plan.entries[odd.entry].asked_by.map(|file| file.0),
-                    on_top: odd.on_top,
-                    reason: odd.reason.to_owned(),
+        match roll_back(transaction, durable, self.run) {
+            Ok(result) => {
+                let not_old = result.not_old.iter().map(|it| NotOld {
+                    path: self.transaction().path(it.entry),
+                    file: self.prepared.plan.entries[it.entry].asked_by.map(|file| file.0),
+                    on_top: it.on_top,
+                    reason: it.reason.to_owned(),
                 });
-                error.rolled_back_but(not_old.collect()).keeping(undone.kept)
+                error.rolled_back_but(not_old.collect()).keeping(result.kept)
             }
             Err(second) => {
-                let message = format!("{}; and taking it back: {}", error.message(), second.message());
+                let message = format!("{}; and the rollback failed: {}", error.message(), second.message());
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
                 if let Some(path) = error.path() {
                     worse = worse.at(path);

@@ -391,6 +391,7 @@ fn the_page_of_limits_tells_them_as_they_are() {
     use txedit::limits as l;
     let counts = [
         ("FILES", l::FILES),
+        ("ENTRIES", l::ENTRIES),
         ("EDITS", l::EDITS),
         ("LABEL_BYTES", l::LABEL_BYTES),
         ("FINDINGS", l::FINDINGS),

@@ -24,11 +24,11 @@ impl CommitWalk<'_> {
     pub(super) fn contend(&mut self, entry: EntryIndex) -> Result<()> {
         for _ in 0..limits::CONTENDED_TRIES {
             check_cancelled(self.heeded(entry))?;
-            match self.recheck(entry) {
+            match self.verify_target(entry) {
                 // Once it is swapped, another program may have the file open: it is never written again.
                 Ok(()) => {
                     self.transaction().swap(entry)?;
-                    return self.look(entry);
+                    return self.verify_swap(entry);
                 }
                 Err(error) if error.kind() == ErrorKind::ConcurrentModification => match self.make_anew(entry) {
                     Err(error) if error.kind() != ErrorKind::ConcurrentModification => return Err(error),

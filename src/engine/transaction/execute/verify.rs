@@ -11,7 +11,7 @@ use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
     /// Verifies that the target and its folder are still what was read.
-    pub(super) fn recheck(&self, entry: EntryIndex) -> Result<()> {
+    pub(super) fn verify_target(&self, entry: EntryIndex) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
@@ -69,14 +69,14 @@ impl CommitWalk<'_> {
     }
 
     /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.
-    pub(super) fn look(&self, entry: EntryIndex) -> Result<()> {
+    pub(super) fn verify_swap(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
         let transaction = self.transaction();
         let path = transaction.path(entry);
         // At once, before another program misses it. The rollback that follows reports the result.
-        transaction.take_back_swapped(entry, Class::Captured)?;
+        transaction.reverse_swap(entry, Class::Captured)?;
         Err(snapshot::changed(&path, "was written in the moment of the swap"))
     }
 }

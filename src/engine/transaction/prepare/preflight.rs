@@ -18,6 +18,7 @@ impl Engine {
     /// Verifies that what is prepared can be committed here. Called before the state folder is made, so that a refusal
     /// leaves nothing behind.
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
+        check_entries(prepared.plan.entries.len())?;
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
@@ -130,5 +131,28 @@ impl Engine {
             return Err(error.asked_by(entry.asked_by));
         }
         Ok(())
+    }
+}
+
+/// Refuses a transaction with more entries than a journal that is read: it could be neither recovered nor undone.
+fn check_entries(count: usize) -> Result<()> {
+    if count <= limits::ENTRIES {
+        return Ok(());
+    }
+    let message = format!(
+        "{count} files and folders would change, more than the {} of one transaction; split the request",
+        limits::ENTRIES
+    );
+    Err(Error::new(ErrorKind::RequestTooLarge, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_has_no_more_entries_than_its_journal_is_read_with() {
+        check_entries(limits::ENTRIES).unwrap();
+        assert_eq!(check_entries(limits::ENTRIES + 1).unwrap_err().kind(), ErrorKind::RequestTooLarge);
     }
 }

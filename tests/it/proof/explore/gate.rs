@@ -3,7 +3,7 @@
 use txedit::fs::sim::SimFs;
 use txedit::journal::Mark;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::commit::step::{Barrier, CommitStep, StepPhase, Terms, UndoStep};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, RollbackStep, StepPhase, Terms};
 use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::internals::journal::recover;
 use txedit::testing::{Explorer, Script};
@@ -119,13 +119,13 @@ fn a_check_that_moves_the_tree_and_fails_breaks_no_promise() {
 
 #[test]
 fn a_folder_that_is_not_found_again_is_noticed() {
-    let undo = |n, mark: Mark, durable| {
-        let mut steps = backward::undo(n, mark, durable);
-        steps.retain(|step| !matches!(step, UndoStep::FindFolder(_)));
+    let rollback = |n, mark: Mark, durable| {
+        let mut steps = backward::rollback(n, mark, durable);
+        steps.retain(|step| !matches!(step, RollbackStep::FindFolder(_)));
         steps
     };
     for (what, deed) in DEEDS.into_iter().filter(|(what, _)| what.contains("a folder")) {
-        is_noticed(&turned(deed).named(what).protocol(broken(Protocol { undo, ..PROTOCOL })));
+        is_noticed(&turned(deed).named(what).protocol(broken(Protocol { rollback, ..PROTOCOL })));
     }
 }
 
@@ -172,11 +172,11 @@ fn what_a_check_wrote_and_nobody_synced_is_noticed() {
 #[test]
 fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
     // The mark of an undo forgets that a check was there.
-    let undo = |n, mark: Mark, durable| {
-        let mut steps = backward::undo(n, mark, durable);
+    let rollback = |n, mark: Mark, durable| {
+        let mut steps = backward::rollback(n, mark, durable);
         for step in &mut steps {
-            if *step == UndoStep::Mark(Mark::CheckUndo) {
-                *step = UndoStep::Mark(Mark::Undo);
+            if *step == RollbackStep::Mark(Mark::CheckUndo) {
+                *step = RollbackStep::Mark(Mark::Undo);
             }
         }
         steps
@@ -185,7 +185,7 @@ fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
         rewrites(machine);
         false
     };
-    is_noticed(&checked("an undo as of no check", spoils).protocol(broken(Protocol { undo, ..PROTOCOL })));
+    is_noticed(&checked("an undo as of no check", spoils).protocol(broken(Protocol { rollback, ..PROTOCOL })));
 }
 
 #[test]

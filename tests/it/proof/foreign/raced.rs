@@ -265,7 +265,7 @@ fn swaps_that_are_not_looked_at_lose_some() {
     let commit = |n, durable| {
         let mut phases = forward::commit(n, durable);
         for phase in &mut phases {
-            phase.steps.retain(|step| !matches!(step, CommitStep::Look(_)));
+            phase.steps.retain(|step| !matches!(step, CommitStep::VerifySwap(_)));
         }
         phases
     };

@@ -2,7 +2,7 @@
 
 use txedit::testing::Explorer;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::commit::step::{Barrier, CommitStep, UndoStep};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, RollbackStep};
 use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::internals::journal::recover;
 
@@ -47,8 +47,8 @@ fn contents_that_are_not_known_told_by_their_digests_are_noticed() {
 /// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
 #[test]
 fn a_rollback_without_a_look_at_the_name_of_the_journal_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == UndoStep::VerifyMark);
-    let script = scripts::pair().contended().protocol(broken(Protocol { undo, ..PROTOCOL }));
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::VerifyMark);
+    let script = scripts::pair().contended().protocol(broken(Protocol { rollback, ..PROTOCOL }));
     let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     match explorer.inject(&script, None, 1) {
         Ok(found) => panic!("not noticed: {found}"),

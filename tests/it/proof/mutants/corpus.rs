@@ -12,7 +12,7 @@ use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::{EntryIndex, Mark, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::commit::step::{CommitStep, FinishStep, UndoStep};
+use txedit::testing::internals::commit::step::{CommitStep, FinishStep, RollbackStep};
 use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::internals::journal::recover;
 use txedit::testing::internals::journal::recover::{Class, Observed};
@@ -38,8 +38,9 @@ fn is_inside(path: &Path) -> bool {
 }
 
 fn without_finding_folders() -> Player {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, UndoStep::FindFolder(_)));
-    by(Protocol { undo, ..PROTOCOL })
+    let rollback =
+        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
+    by(Protocol { rollback, ..PROTOCOL })
 }
 
 /// What goes back into a slot, or out of one, keeps what it wears.
@@ -116,7 +117,7 @@ fn without_owners_of_folders() -> Player {
 }
 
 fn without_looks() -> Player {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     by(Protocol { commit, ..PROTOCOL })
 }
 

@@ -22,7 +22,7 @@ use crate::proof::explore::scripts;
 
 #[test]
 fn permissions_that_are_not_looked_at_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     let files = vec![scripts::replaces("a", "one", "two")];
     let script = scripts::attributed().apply(scripts::request(files));
     for permission in crate::proof::foreign::permissions("/w/a") {

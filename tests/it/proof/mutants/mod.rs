@@ -64,7 +64,7 @@ use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, StepPhase, Terms, UndoStep};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, RollbackStep, StepPhase, Terms};
 use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::internals::journal::recover;
 use txedit::testing::internals::journal::recover::{Ages, Class, Observed, RecoveryDecision, Seen};
@@ -214,8 +214,9 @@ fn a_missing_done_mark_is_noticed() {
 
 #[test]
 fn a_folder_dropped_before_the_undo_is_synced_is_noticed() {
-    let undo = |n, mark, durable| exchanged(backward::undo(n, mark, durable), UndoStep::Sync, UndoStep::Drop);
-    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+    let rollback =
+        |n, mark, durable| exchanged(backward::rollback(n, mark, durable), RollbackStep::Sync, RollbackStep::Drop);
+    is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
@@ -288,20 +289,20 @@ fn a_journal_that_changes_after_its_seal_is_noticed() {
 
 #[test]
 fn an_undo_without_its_barrier_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == UndoStep::Sync);
-    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::Sync);
+    is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
 fn swaps_that_are_not_looked_at_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     is_caught_with(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
 }
 
 #[test]
 fn the_look_before_the_swap_can_be_left_out() {
     // The look after the swap finds all that this one would; it only saves the undo.
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Recheck(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifyTarget(_)));
     let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
     let found = crate::proof::foreign::explorer().explore_deeds(&script, &written(), 4);
     found.unwrap_or_else(|violation| panic!("{violation}"));
@@ -419,7 +420,7 @@ fn swaps(call: &FaultCall, names: &[&str]) -> bool {
 }
 
 fn is_unlooked(n: usize, terms: Terms) -> Vec<StepPhase> {
-    phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)))
+    phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
 use txedit::journal::{Mark, Record};
 use txedit::testing::internals::commit::protocol::PROTOCOL;
-use txedit::testing::internals::commit::step::{CommitStep, DropStep, FinishStep, UndoStep};
+use txedit::testing::internals::commit::step::{CommitStep, DropStep, FinishStep, RollbackStep};
 use txedit::testing::internals::commit::{Protocol, backward, forward};
 use txedit::testing::internals::journal::recover;
 use txedit::testing::internals::journal::recover::{Ages, Class, Seen};
@@ -32,14 +32,15 @@ fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
 
 #[test]
 fn a_rollback_without_an_undo_mark_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, UndoStep::Mark(_)));
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+    let rollback =
+        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::Mark(_)));
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
 fn a_rollback_before_the_undo_mark_is_durable_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == UndoStep::SyncFolder);
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::SyncFolder);
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
 #[test]
 fn a_recovery_that_does_not_look_at_its_swaps_is_noticed() {
     let finish =
-        |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::Look(_)));
+        |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::VerifySwap(_)));
     tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
 }
 

@@ -103,7 +103,7 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
 #[test]
 fn originals_that_are_not_looked_at_after_the_check_are_noticed() {
     assert!(is_forgery_told(&PROTOCOL));
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::LookAgain(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwapAgain(_)));
     assert!(!is_forgery_told(broken(Protocol { commit, ..PROTOCOL })), "it was not noticed");
 }
 
