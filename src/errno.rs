@@ -1,13 +1,88 @@
 //! The error numbers of the operating system: values only, no access to anything.
 
+use std::fmt;
 use std::io;
 
-pub use rustix::io::Errno;
+/// The number of an error of the operating system. [`io::Error`] is made from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(rustix::io::Errno);
+
+macro_rules! numbers {
+    ($($name:ident: $meaning:literal,)*) => {
+        impl Errno {
+            $(
+                #[doc = $meaning]
+                pub const $name: Self = Self(rustix::io::Errno::$name);
+            )*
+        }
+    };
+}
+
+numbers! {
+    ACCESS: "Permission denied: `EACCES`.",
+    BADF: "Not an open file, or not open for this.",
+    BUSY: "In use.",
+    DQUOT: "The quota is used up.",
+    EXIST: "It exists.",
+    FBIG: "Larger than a file may be.",
+    INTR: "A signal came in between.",
+    INVAL: "An argument that is not valid.",
+    IO: "The medium failed.",
+    ISDIR: "It is a folder.",
+    LOOP: "A symlink, or too many of them.",
+    MFILE: "The process has too many open files.",
+    NAMETOOLONG: "The name is too long.",
+    NFILE: "The system has too many open files.",
+    NODEV: "There is no such device.",
+    NOENT: "It is missing.",
+    NOMEM: "There is no memory left.",
+    NOSPC: "The file system is full.",
+    NOTDIR: "It is no folder.",
+    NOTEMPTY: "The folder is not empty.",
+    NXIO: "There is no such device or address.",
+    PERM: "Not permitted: `EPERM`.",
+    ROFS: "The file system is read-only.",
+    SPIPE: "A pipe has no positions.",
+    STALE: "The file is no longer on the server.",
+    XDEV: "On another file system.",
+}
+
+impl Errno {
+    /// The error with this number.
+    #[must_use]
+    pub fn from_raw_os_error(number: i32) -> Self {
+        Self(rustix::io::Errno::from_raw_os_error(number))
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn raw_os_error(self) -> i32 {
+        self.0.raw_os_error()
+    }
+}
+
+impl fmt::Debug for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Errno> for io::Error {
+    fn from(errno: Errno) -> Self {
+        errno.0.into()
+    }
+}
 
 /// The number in an error, if it has one.
 #[must_use]
 pub fn of(error: &io::Error) -> Option<Errno> {
-    Errno::from_io_error(error)
+    rustix::io::Errno::from_io_error(error).map(Errno)
 }
 
 /// Returns whether something is missing.

@@ -2,15 +2,18 @@
 
 mod detail;
 mod diagnosis;
+mod display;
 mod kind;
 mod next_step;
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
+use crate::index::FileIndex;
 
+pub use crate::digest::NotADigest;
+pub use crate::path::bounds::{BadGlob, Barred};
 pub use detail::{Conflict, Detail, Diverged, Finding, KeptContent, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
@@ -22,6 +25,37 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failure, its place, and the state of the files now.
 ///
 /// Every I/O error has the verb and the path of the call that failed.
+///
+/// `{error}` is complete, and one line: it names the file, the edit, the findings of a validation, and the files that could
+/// not be put back. It includes what the operating system said, and so [`source`](std::error::Error::source) is `None`: a
+/// chain of errors says nothing twice. [`os_error`](Self::os_error) has it for programs, and [`message`](Self::message) the
+/// sentence alone.
+///
+/// ```
+/// use txedit::{Edit, Engine, ErrorKind, Outcome, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// # std::fs::write(root.join("b.txt"), "one\n")?;
+/// let request = Request::new()
+///     .edit("a.txt", Edit::replace("one", "two"))
+///     .edit("b.txt", Edit::replace("one", "two"))
+///     .edit("b.txt", Edit::replace("three", "four"));
+/// let error = Engine::open(root)?.apply(&request, Run::default()).unwrap_err();
+///
+/// assert_eq!(error.kind(), ErrorKind::MatchNotFound);
+/// assert_eq!((error.file(), error.edit()), (Some(1), Some(1)));
+/// assert_eq!(error.outcome(), Outcome::Unchanged);
+/// assert_eq!(error.to_string(), format!("edit 2 in b.txt: {}", error.message()));
+///
+/// // A request that cannot be right is refused with all that is wrong with it.
+/// let request = Request::new().edit("a.txt", Edit::replace("", "two")).edit("b.txt", Edit::replace("", "two"));
+/// let error = Engine::open(root)?.apply(&request, Run::default()).unwrap_err();
+/// assert!(error.to_string().contains("files.0.edits.0.old_string: "), "{error}");
+/// assert!(error.to_string().contains("files.1.edits.0.old_string: "), "{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -41,7 +75,7 @@ struct Inner {
     attempts: usize,
     warnings: Vec<String>,
     next_steps: Vec<NextStep>,
-    source: Option<io::Error>,
+    os_error: Option<io::Error>,
 }
 
 /// The text in a warning about a recovery that came before a command, and in no other warning.
@@ -65,12 +99,12 @@ impl Error {
             attempts: 1,
             warnings: Vec::new(),
             next_steps: Vec::new(),
-            source: None,
+            os_error: None,
         }))
     }
 
     /// The error of a system call: `verb` as in "cannot `verb` `path`".
-    pub fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
+    pub(crate) fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let path = path.as_ref();
         let advice = match errno::of(&source) {
             Some(Errno::FBIG) => {
@@ -80,92 +114,92 @@ impl Error {
         };
         let message = format!("cannot {verb} {}: {source}{advice}", path.display());
         let mut error = Self::new(kind_of(&source), message).at(path);
-        error.0.source = Some(source);
+        error.0.os_error = Some(source);
         error
     }
 
     /// All findings of one validation layer; there must be at least one.
     #[must_use]
-    pub fn findings(findings: Vec<Finding>) -> Self {
+    pub(crate) fn findings(findings: Vec<Finding>) -> Self {
         debug_assert!(!findings.is_empty(), "a failed validation has a finding");
         Self::new(ErrorKind::ValidationFailed, "Validation failed").detail(Detail::Findings(findings))
     }
 
     /// Sets the file.
     #[must_use]
-    pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn at(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path = Some(path.into());
         self
     }
 
     /// Sets the file entry of the request, from 0.
     #[must_use]
-    pub fn in_file(mut self, index: usize) -> Self {
+    pub(crate) fn in_file(mut self, index: usize) -> Self {
         self.0.file = Some(index);
         self
     }
 
     /// Sets the file entry that asked for the failed operation, if one did.
     #[must_use]
-    pub(crate) fn asked_by(self, file: Option<usize>) -> Self {
+    pub(crate) fn asked_by(self, file: Option<FileIndex>) -> Self {
         match file {
-            Some(file) => self.in_file(file),
+            Some(FileIndex(file)) => self.in_file(file),
             None => self,
         }
     }
 
     /// Removes the indices of file entry and edit: the caller does not know these entries.
     #[must_use]
-    pub fn in_no_file(mut self) -> Self {
+    pub(crate) fn in_no_file(mut self) -> Self {
         (self.0.file, self.0.edit) = (None, None);
         self
     }
 
     /// Sets the edit of the file entry, from 0.
     #[must_use]
-    pub fn in_edit(mut self, index: usize) -> Self {
+    pub(crate) fn in_edit(mut self, index: usize) -> Self {
         self.0.edit = Some(index);
         self
     }
 
     /// Sets the change of a patch that counts its changes, from 0.
     #[must_use]
-    pub fn of_change(mut self, index: usize) -> Self {
+    pub(crate) fn of_change(mut self, index: usize) -> Self {
         self.0.change = Some(index);
         self
     }
 
     /// Sets the state of the files.
     #[must_use]
-    pub fn outcome_is(mut self, outcome: Outcome) -> Self {
+    pub(crate) fn outcome_is(mut self, outcome: Outcome) -> Self {
         self.0.outcome = outcome;
         self
     }
 
     /// Adds details beyond the kind.
     #[must_use]
-    pub fn detail(mut self, detail: Detail) -> Self {
+    pub(crate) fn detail(mut self, detail: Detail) -> Self {
         self.0.detail = detail;
         self
     }
 
     /// Rewords the message.
     #[must_use]
-    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+    pub(crate) fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
         self.0.message = words(&self.0.message);
         self
     }
 
     /// Sets the contents that were kept.
     #[must_use]
-    pub fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
+    pub(crate) fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
         self.0.kept = kept;
         self
     }
 
     /// Records that all swapped files were restored except these.
     #[must_use]
-    pub fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
+    pub(crate) fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
         let is_whole = not_old.iter().all(|path| !path.on_top);
         self.0.outcome = if is_whole { Outcome::RolledBack } else { Outcome::PartlyRolledBack };
         self.0.not_old = not_old;
@@ -174,28 +208,28 @@ impl Error {
 
     /// Sets the transaction.
     #[must_use]
-    pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
+    pub(crate) fn of_transaction(mut self, id: impl Into<String>) -> Self {
         self.0.transaction = Some(id.into());
         self
     }
 
     /// Sets the next steps, the best first.
     #[must_use]
-    pub fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
+    pub(crate) fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.0.next_steps.extend(steps);
         self
     }
 
     /// Sets the number of attempts.
     #[must_use]
-    pub fn after(mut self, attempts: usize) -> Self {
+    pub(crate) fn after(mut self, attempts: usize) -> Self {
         self.0.attempts = attempts;
         self
     }
 
     /// Adds warnings for the caller, such as an interrupted transaction that was recovered first.
     #[must_use]
-    pub fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
+    pub(crate) fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.0.warnings);
         self.0.warnings = warnings;
         self
@@ -223,6 +257,12 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// The sentence alone, without the file, the edit and the findings.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// The file, as it was named to the engine.
@@ -288,21 +328,11 @@ impl Error {
     /// The error of the operating system, if there is one.
     #[must_use]
     pub fn os_error(&self) -> Option<&io::Error> {
-        self.0.source.as_ref()
+        self.0.os_error.as_ref()
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|e| e as &(dyn std::error::Error + 'static))
-    }
-}
+impl std::error::Error for Error {}
 
 /// The kind for an error of the operating system.
 fn kind_of(error: &io::Error) -> ErrorKind {

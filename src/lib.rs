@@ -53,132 +53,91 @@
 //!
 //! # Parts
 //!
-//! An [`Engine`] applies a [`Request`] and answers with a [`Report`] or an [`Error`]. [`wire`] reads requests and writes
-//! answers as JSON. [`journal`] reads what is written down before it is done; `journal-format.md` specifies it. [`fs`] is the
-//! one door to the operating system, behind which an engine takes another file system. With the feature `testing` there are a
-//! simulated one and explorers, to prove the atomicity of scripts of one's own.
+//! An [`Engine`] applies a [`Request`] and answers with a [`Report`] or an [`Error`]. What one starts from is at the top;
+//! the details are in modules:
+//!
+//! - [`report`] and [`error`]: what answers and errors consist of.
+//! - [`check`]: programs, and values of one's own, that decide about a transaction.
+//! - [`search`]: a text or a pattern in all files of a tree, as a request. [`patch`]: diffs and the like.
+//! - [`wire`]: requests and answers as JSON.
+//! - [`journal`]: what is written down before it is done; `journal-format.md` specifies it.
+//! - [`fs`]: the one door to the operating system, behind which an engine takes another file system. With the feature
+//!   `testing` there are a simulated one and explorers, to prove the atomicity of scripts of one's own.
 
 #![cfg_attr(
     not(feature = "testing"),
     expect(
         unreachable_pub,
-        reason = "most modules are public with `testing` alone: what is `pub` in them is for tests"
+        reason = "with `testing` the closed modules are reached through `testing::internals`: what is `pub` in them is for tests"
     )
 )]
 
 mod cancel;
+pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod commit;
+#[cfg(feature = "delegate")]
+mod delegate;
+mod dialect;
+mod digest;
+mod engine;
+mod errno;
+pub mod error;
 pub mod fs;
+mod identity;
+mod index;
 pub mod journal;
 pub mod limits;
-#[cfg(feature = "testing")]
-pub mod testing;
-pub mod wire;
-
-// The other modules are public with `testing` alone, for the tests, fuzz targets and benchmarks of this repository. They are
-// written out, since rustfmt finds no module in a macro.
-#[cfg(not(feature = "testing"))]
-mod check;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod check;
-#[cfg(not(feature = "testing"))]
-mod commit;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod commit;
-#[cfg(all(feature = "delegate", feature = "testing"))]
-#[doc(hidden)]
-pub mod delegate;
-#[cfg(all(feature = "delegate", not(feature = "testing")))]
-mod delegate;
-#[cfg(not(feature = "testing"))]
-mod dialect;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod dialect;
-#[cfg(not(feature = "testing"))]
-mod digest;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod digest;
-#[cfg(not(feature = "testing"))]
-mod engine;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod engine;
-#[cfg(not(feature = "testing"))]
-mod errno;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod errno;
-#[cfg(not(feature = "testing"))]
-mod error;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod error;
-#[cfg(not(feature = "testing"))]
-mod identity;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod identity;
-#[cfg(all(feature = "mcp", feature = "testing"))]
-#[doc(hidden)]
-pub mod mcp;
-#[cfg(all(feature = "mcp", not(feature = "testing")))]
+#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(not(feature = "testing"))]
 mod path;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod path;
-#[cfg(not(feature = "testing"))]
 mod plan;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod plan;
-#[cfg(not(feature = "testing"))]
 mod replace;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod replace;
-#[cfg(not(feature = "testing"))]
 mod request;
 #[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod request;
-#[cfg(not(feature = "testing"))]
+pub mod testing;
 mod text;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod text;
+pub mod wire;
 
 pub use cancel::CancelToken;
-pub use check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
-pub use dialect::{Format as PatchFormat, Patch};
-pub use digest::{Digest, NotADigest};
-pub use engine::report::{
-    Extra, Extras, FileContent, FileReport, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged,
-    OpenTransaction, Operation, Overlap, Preview, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason,
-    Report, Reverted, Shown, ShownFile, Staged, Status, Unreadable, Untrusted,
-};
+pub use check::Check;
+pub use dialect::Patch;
+pub use digest::Digest;
+pub use engine::report::{FileReport, Preview, Report, Status};
 pub use engine::{
     Decision, Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Transaction, UndoOptions,
 };
-pub use error::{
-    Conflict, Detail, Diagnosis, Difference, Diverged, Error, ErrorKind, Finding, KeptContent, MatchPlace, MatchPlaces,
-    MismatchCause, NextStep, NotOld, Outcome, Result,
-};
-pub use fs::walk::SearchTree;
+pub use error::{Error, ErrorKind, NextStep, Outcome, Result};
 pub use path::AskedPath;
-pub use path::bounds::{BadGlob, Bounds};
-pub use replace::{Pattern, Query, ReplaceGuard, Replacements, search};
-pub use request::edit::{Anchor, Count, Edit, Encoding, Hunk, HunkLine, Matching, Position, Side};
+pub use path::bounds::Bounds;
+pub use request::edit::{Anchor, Count, Edit, Encoding, Matching, Position};
 pub use request::validate::PathRule;
 pub use request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
-pub use text::{Applied, MatchKind};
+
+/// The parts of a [`Patch`].
+pub mod patch {
+    pub use crate::dialect::Format;
+    pub use crate::request::edit::{Hunk, HunkLine, Side};
+}
+
+/// What the answers of an [`Engine`] consist of, beside [`Report`], [`Preview`] and [`Status`].
+pub mod report {
+    pub use crate::engine::report::{
+        Extra, Extras, FileContent, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged, OpenTransaction,
+        Operation, Overlap, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Reverted, Shown,
+        ShownFile, Staged, Unreadable, Untrusted,
+    };
+    pub use crate::journal::recover::Class;
+    pub use crate::text::{Applied, MatchKind};
+}
+
+/// Text that is searched for in a tree of files, and replaced in all of them.
+pub mod search {
+    pub use crate::fs::walk::SearchTree;
+    pub use crate::replace::{Pattern, Query, ReplaceGuard, Replacements, search};
+}
 
 /// The examples of the README are run like any other.
 #[cfg(doctest)]

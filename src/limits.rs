@@ -8,6 +8,10 @@ pub const REQUEST_BYTES: u64 = 256 << 20;
 /// Files in one request. Slots are named with six digits.
 pub const FILES: usize = 500_000;
 
+/// Entries of one transaction: a renamed file takes two, a backup and each new folder one more. A longer journal is not
+/// read, so none may be written.
+pub const ENTRIES: usize = 2 * FILES;
+
 /// The files listed of a journal that was not written where it is.
 pub const FOREIGN_FILES: usize = 20;
 

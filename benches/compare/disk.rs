@@ -5,6 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use txedit::testing::internals::fs::probe;
+
 use crate::Result;
 
 /// Bytes of the file system, most of which are never written.
@@ -39,7 +41,7 @@ impl Disk {
     }
 
     pub(crate) fn describe(&self) -> String {
-        let found = txedit::fs::probe::guarantees(&self.path());
+        let found = probe::guarantees(&self.path());
         let name = found.map_or_else(|_| "an unknown file system".to_owned(), |found| found.file_system.name);
         let what = if self.mounted { "a fresh file system for each run, in a loop device" } else { "one folder" };
         format!("{name} ({what}) in {}", self.scratch.path().display())

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::Durability;
+use txedit::Durability;
 
 use crate::floor::{self, Floor};
 use crate::scale::{self, timed};

@@ -4,10 +4,10 @@ use std::fs;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::digest::{Digest, Digester};
-use txedit::engine::Durability;
-use txedit::fs::os::OsFs;
+use txedit::fs::OsFs;
 use txedit::limits::CHUNK_BYTES;
+use txedit::testing::internals::digest::Digester;
+use txedit::{Digest, Durability};
 
 use crate::scale;
 use crate::tree::Tree;

@@ -1,7 +1,7 @@
 //! What a long history costs a commit, and those who read it.
 
 use criterion::{BenchmarkId, Criterion};
-use txedit::engine::Durability;
+use txedit::Durability;
 
 use crate::scale::{self, timed};
 use crate::workspace::Workspace;

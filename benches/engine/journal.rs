@@ -4,12 +4,12 @@ use std::fs;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::Durability;
-use txedit::journal::record::encode;
-use txedit::journal::recover::{Class, Observed, Seen, classify, decide};
+use txedit::Durability;
 use txedit::journal::{Journal, Mark, Record, RecordedChange, scan};
-use txedit::path::{RelPath, STATE_FOLDER};
-use txedit::plan::FileState;
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::journal::recover::{Class, Observed, Seen, classify, decide};
+use txedit::testing::internals::path::{RelPath, STATE_FOLDER};
+use txedit::testing::internals::plan::FileState;
 
 use crate::scale;
 use crate::workspace::Workspace;
@@ -53,7 +53,7 @@ fn committed() -> Journal {
 /// The same journal with so many entries like the one that it has.
 fn extended(real: &Journal, entries: usize) -> Journal {
     let path = |entry: usize| RelPath::new(format!("part{:04}/file{entry:06}.rs", entry / 100)).unwrap();
-    let change = real.entries[0].change;
+    let change = real.entries[txedit::journal::EntryIndex(0)].change;
     let entries = (0..entries).map(|entry| Record { path: path(entry), change });
     Journal { entries: entries.collect(), ..real.clone() }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::{Durability, Observer, Phase};
+use txedit::{Durability, Observer, Phase};
 
 use crate::scale;
 use crate::workspace::Workspace;

@@ -5,8 +5,7 @@
 use std::path::PathBuf;
 
 use tempfile::TempDir;
-use txedit::fs::Fs as _;
-use txedit::fs::os::OsFs;
+use txedit::fs::{Fs as _, OsFs};
 
 /// The folder that the caller names, else one in the target folder: never the system's own for temporary files, which
 /// often is in memory.

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::{Durability, RecoverOptions};
-use txedit::error::Outcome;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::path::STATE_FOLDER;
+use txedit::testing::internals::path::STATE_FOLDER;
+use txedit::{Durability, Outcome, RecoverOptions};
 
 use crate::scale::{self, timed};
 use crate::workspace::{Workspace, engine, running};

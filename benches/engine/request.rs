@@ -6,9 +6,7 @@ use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use serde_json::{Value, json};
-use txedit::dialect::Patch;
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
+use txedit::{Patch, PathRule, Request};
 
 use crate::scale;
 

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::text::diff;
+use txedit::testing::internals::text::{self, diff};
+use txedit::{Anchor, Count, Edit, Matching};
 
 use crate::scale;
 use crate::workspace::exact;
@@ -63,7 +63,7 @@ fn find(criterion: &mut Criterion) {
             ("tolerant", &base, &tolerant),
         ] {
             group.bench_function(BenchmarkId::new(name, bytes), |bencher| {
-                bencher.iter(|| txedit::text::edit(black_box(base), edits).unwrap());
+                bencher.iter(|| text::edit(black_box(base), edits).unwrap());
             });
         }
     }
@@ -77,7 +77,7 @@ fn splice(criterion: &mut Criterion) {
     let mut group = scale::in_memory(criterion, "splice");
     for places in scale::counts(&[1, 10, 100, 1_000, 10_000]) {
         let edits = edits(lines, places);
-        let splices = txedit::text::edit(&base, &edits).unwrap().splices;
+        let splices = text::edit(&base, &edits).unwrap().splices;
         group.throughput(Throughput::Bytes(base.len() as u64));
         group.bench_function(BenchmarkId::new("apply", places), |bencher| {
             bencher.iter(|| black_box(&splices).apply(black_box(&base)));
@@ -109,13 +109,13 @@ fn many(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(count as u64));
         for (name, base) in [("of a line each", &base), ("of a line each, CRLF", &crlf)] {
             group.bench_function(BenchmarkId::new(name, count), |bencher| {
-                bencher.iter(|| assert_eq!(txedit::text::edit(base, &edits).unwrap().applied.len(), count));
+                bencher.iter(|| assert_eq!(text::edit(base, &edits).unwrap().applied.len(), count));
             });
         }
         let mut failing = edits.clone();
         failing.push(exact("let value = of_nothing;", "x", Count::Once));
         group.bench_function(BenchmarkId::new("of a line each, the last one fails", count), |bencher| {
-            bencher.iter(|| assert_eq!(txedit::text::edit(&base, &failing).unwrap_err().edit, count));
+            bencher.iter(|| assert_eq!(text::edit(&base, &failing).unwrap_err().edit, count));
         });
     }
     for places in scale::counts(&[10, 100, 1_000, 10_000]) {
@@ -123,7 +123,7 @@ fn many(criterion: &mut Criterion) {
         let all = [exact("state", "situation", Count::All)];
         group.throughput(Throughput::Elements(places as u64));
         group.bench_function(BenchmarkId::new("of all places in one", places), |bencher| {
-            bencher.iter(|| txedit::text::edit(black_box(&base), &all).unwrap());
+            bencher.iter(|| text::edit(black_box(&base), &all).unwrap());
         });
     }
     group.finish();
@@ -149,7 +149,7 @@ fn diagnose(criterion: &mut Criterion) {
         ] {
             let edits = [exact(anchor, "x", Count::Once)];
             group.bench_function(BenchmarkId::new(name, bytes), |bencher| {
-                bencher.iter(|| txedit::text::edit(black_box(&base), &edits).unwrap_err());
+                bencher.iter(|| text::edit(black_box(&base), &edits).unwrap_err());
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Undo of a committed transaction.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::Durability;
+use txedit::Durability;
 
 use crate::scale::{self, timed};
 use crate::workspace::{Workspace, running};

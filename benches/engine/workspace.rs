@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::Check;
-use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Observer, Retention, Run, Settings};
-use txedit::fs::Fs;
-use txedit::fs::os::OsFs;
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change, FileRequest, Request};
+use txedit::fs::{Fs, OsFs};
+use txedit::{
+    Anchor, Change, Check, Count, Durability, Edit, Engine, FileRequest, Matching, Observer, Report, Request,
+    Retention, Run, Settings,
+};
 
 use crate::tree::{NEW, OLD, Tree};
 

@@ -20,7 +20,7 @@ use super::left::ProcessMarks;
 use crate::cancel::CancelToken;
 
 /// The variable with the token of the server, which no program that it runs may see.
-pub const TOKEN: &str = "TXEDIT_MCP_TOKEN";
+pub(crate) const TOKEN: &str = "TXEDIT_MCP_TOKEN";
 
 /// The interval at which a running program is polled.
 const PACE: Duration = Duration::from_millis(10);
@@ -35,7 +35,7 @@ const HELD_FROM: i32 = 100;
 
 /// A program to run.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub(crate) struct Order<'a> {
     /// The program and its arguments.
     pub command: &'a [OsString],
     /// The folder to run it in.
@@ -54,7 +54,7 @@ pub struct Order<'a> {
 
 /// The stream on which a program printed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// The output, or both streams if they are not read separately.
     Output,
     /// The errors.
@@ -63,7 +63,7 @@ pub enum Stream {
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramEnd {
+pub(crate) enum ProgramEnd {
     /// It exited by itself.
     Exited(ExitStatus),
     /// It exceeded its time limit, and was stopped.
@@ -76,7 +76,7 @@ pub enum ProgramEnd {
 
 /// The result of running a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// How it ended.
     pub end: ProgramEnd,
     /// Processes that it left behind and that could not be ended, for messages.
@@ -84,10 +84,10 @@ pub struct Ran {
 }
 
 /// Receives what a program prints, as it comes; breaks to stop the program.
-pub type Listener<'a> = &'a mut dyn FnMut(Stream, &[u8]) -> ControlFlow<()>;
+pub(crate) type Listener<'a> = &'a mut dyn FnMut(Stream, &[u8]) -> ControlFlow<()>;
 
 /// Runs a program to its end, and ends everything that it left behind. An error means that it could not be run.
-pub fn run(order: &Order<'_>, cancel: &CancelToken, listener: Listener<'_>) -> io::Result<Ran> {
+pub(crate) fn run(order: &Order<'_>, cancel: &CancelToken, listener: Listener<'_>) -> io::Result<Ran> {
     let started = Instant::now();
     let mut running = Running::start(order)?;
     let end = running.watch(order.limit, started, cancel, listener)?;
@@ -238,7 +238,7 @@ fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut Process
 
 /// Keeps the end of an output.
 #[derive(Debug)]
-pub struct Tail {
+pub(crate) struct Tail {
     bytes: Vec<u8>,
     most: usize,
     is_cut: bool,
@@ -247,12 +247,12 @@ pub struct Tail {
 impl Tail {
     /// Keeps at most this many bytes.
     #[must_use]
-    pub const fn new(most: usize) -> Self {
+    pub(crate) const fn new(most: usize) -> Self {
         Self { bytes: Vec::new(), most, is_cut: false }
     }
 
     /// Adds bytes.
-    pub fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > 2 * self.most {
             self.cut();
@@ -267,7 +267,7 @@ impl Tail {
 
     /// The kept end, from the start of a line if there is one.
     #[must_use]
-    pub fn text(mut self) -> String {
+    pub(crate) fn text(mut self) -> String {
         self.cut();
         let start = match memchr::memchr(b'\n', &self.bytes) {
             Some(end) if self.is_cut => end + 1,

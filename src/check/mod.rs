@@ -3,9 +3,9 @@
 //! Architecture invariant: nothing here knows more of transactions than their id. The engine decides what the result of
 //! a check means for the files.
 
-pub mod group;
+pub(crate) mod group;
 mod left;
-pub mod process;
+pub(crate) mod process;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,6 +18,22 @@ use crate::cancel::CancelToken;
 use crate::limits;
 
 /// A program that runs with the new files in place. Exit status 0 commits, everything else rolls all of it back.
+///
+/// ```
+/// use txedit::{Check, Edit, Engine, ErrorKind, Outcome, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let engine = Engine::open(root)?.allowing_checks();
+/// let wants_one = Check::new(["grep", "-q", "one", "a.txt"].map(Into::into).to_vec());
+/// let request = Request::new().edit("a.txt", Edit::replace("one", "two")).check(wants_one);
+///
+/// let error = engine.apply(&request, Run::default()).unwrap_err();
+/// assert_eq!((error.kind(), error.outcome()), (ErrorKind::CheckFailed, Outcome::RolledBack));
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {

@@ -10,11 +10,11 @@ use super::{CheckCall, Checker, Ended, Verdict};
 use crate::limits;
 
 /// The variable that tells a check and everything it starts which transaction waits for it.
-pub const TRANSACTION: &str = "TXEDIT_TRANSACTION";
+pub(crate) const TRANSACTION: &str = "TXEDIT_TRANSACTION";
 
 /// Runs checks as processes: in the root, without standard input, and without a shell.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Processes;
+pub(crate) struct Processes;
 
 impl Checker for Processes {
     fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended> {

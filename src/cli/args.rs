@@ -1,7 +1,7 @@
-//! The command line as it was typed: only its form is checked here.
+//! The command line as typed; only its form is checked here.
 //!
-//! The help of each command begins with an example, then come its own options, then those of every command. No argument
-//! has a long help: clap would print all of them over several lines.
+//! The help of each command begins with an example; its own options follow, then the common ones. No argument has a
+//! long help: clap would then print each argument over several lines.
 
 mod changes;
 mod common;
@@ -74,7 +74,7 @@ fn after_help() -> String {
     )
 }
 
-// Only the typed command is built: building all of them takes longer than an edit of a file.
+// Only the command that was typed is built: building all of them takes longer than an edit of a file.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(refused(&["txedit", "recover", "x", "--forward", "--back"]), ArgumentConflict);
     }
 
-    /// The words of a line for `txedit`, split as by a shell, up to those for the shell itself.
+    /// The words of a line for `txedit` as a shell splits them, up to what is meant for the shell itself.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut quote, mut is_new) = (Vec::new(), None, true);
         for c in line[line.find("txedit").unwrap()..].chars() {

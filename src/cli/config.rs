@@ -1,4 +1,4 @@
-//! The user's settings file, as far as every command needs it. Its table about delegates is read where they are used.
+//! The user's settings file, as far as every command needs it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
 
-/// The largest size of a configuration file.
+/// The largest size of a settings file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The largest number of symlinks followed to it, as in the operating system.
+/// The most symlinks on the way to it; the system follows no more either.
 const LINKS: usize = 40;
 
-/// An unknown key may be a misspelled one of these, so it is an error.
+/// An unknown key may be one of these misspelled, and is refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -31,9 +31,9 @@ struct ConfigFile {
     delegate: DelegateTable,
 }
 
-/// The globs that the user denies. An unreadable file may deny more, so it is an error.
+/// The globs that the user denies. It is an error if the file cannot be read: it may deny more than is known.
 pub(super) fn denied() -> Result<Vec<String>> {
-    // A file in a folder that this user may not enter is another user's: $HOME outlives a change of the user.
+    // A folder that this user may not enter is somebody else's: $HOME survives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
         return Ok(Vec::new());
@@ -49,8 +49,8 @@ pub(super) fn denied() -> Result<Vec<String>> {
     Ok(file.deny)
 }
 
-/// Its own path, and those that the symlinks on the way lead to, even if nothing is there yet: a caller who created a
-/// file there would write the settings of the next command.
+/// The path of the file, and each path that symlinks on the way lead to, even where nothing exists yet: a file that a
+/// caller creates there would be the settings of the next command.
 pub(super) fn names() -> Result<Vec<PathBuf>> {
     let path = user_file()?;
     let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ pub(super) fn names() -> Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// `config.toml` in the user's folder for configurations.
+/// `config.toml` in the user's settings folder.
 fn user_file() -> Result<PathBuf> {
     Ok(home::settings_folder()?.join("txedit/config.toml"))
 }

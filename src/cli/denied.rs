@@ -1,4 +1,4 @@
-//! The globs that are denied, by the option, the environment and the settings together.
+//! The denied globs, from the option, the environment and the settings together.
 
 use std::env;
 use std::ffi::OsStr;
@@ -11,8 +11,7 @@ use super::options::usage;
 use crate::error::Result;
 use crate::path::bounds::{Bounds, without_braces};
 
-/// The globs of the user's file, of the environment and of the command line. A flag does not allow what the file
-/// denies.
+/// The globs of the settings file, the environment and the command line. An option cannot allow what the file denies.
 pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
     let mut all = config::denied()?;
     if let Some(globs) = env::var_os("TXEDIT_DENY") {
@@ -23,7 +22,7 @@ pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
         all.extend(between_colons(&globs));
     }
     all.extend(common.deny.iter().cloned());
-    // Errors in them are reported at the start, whatever the root will be.
+    // Invalid globs are reported at the start, wherever the root will be.
     bounds(&all)?;
     Ok(all)
 }
@@ -43,21 +42,21 @@ fn between_colons(globs: &str) -> Vec<String> {
     all
 }
 
-/// The bounds of a workspace at `root`. A glob that begins with the root also denies the rest as a glob of the
-/// workspace: its author meant a path of this machine. The target of a symlink has two names, and is denied by both.
-/// Symlinks are searched only in the folders that a glob names: walking the whole tree for each command would be slow.
+/// The bounds of a workspace at `root`. If a glob begins with the root, the rest of it is denied as well: it was meant
+/// as a path of this machine. A symlink and what it leads to are both denied. Only the folders that a glob names are
+/// searched for symlinks; the whole tree would take each command too long.
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
     for glob in globs {
         let ways =
             |glob: &str| without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")));
-        // The root may contain characters that are wildcards in a glob.
+        // The root's own characters may have a meaning in a glob.
         let mut inner = by_letters(glob, root).map_or(Ok(Vec::new()), |rest| ways(&rest))?;
         for one in ways(glob)? {
             all.extend(Reached::of(&one, root, root)?.beneath);
             let Some(first) = one.strip_prefix('/') else { continue };
             let reached = Reached::of(&one, Path::new("/"), root)?;
-            // With a wildcard at its start it means any folder of that name, hardly this one.
+            // A glob with a wildcard at its start means any folder of that name, and hardly this one.
             let is_whole = reached.root || one.contains("**") && bars(&one, root);
             if is_whole && !first.starts_with(WILDCARDS) {
                 let root = root.display();
@@ -78,12 +77,12 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     bounds(&all)
 }
 
-/// The targets of a glob on the disk, from a folder on.
+/// What a glob matches on the disk, from a folder on.
 #[derive(Default)]
 struct Reached {
-    /// True if it leads to the root, or to a folder above it.
+    /// True if it matches the root, or a folder above it.
     root: bool,
-    /// The rest of the glob after the root, and the targets of symlinks in it, as globs from the root.
+    /// The part of the glob beneath the root, and the targets of symlinks there, as globs from the root.
     beneath: Vec<String>,
 }
 
@@ -94,13 +93,13 @@ impl Reached {
         for (at, name) in names.iter().enumerate() {
             let is_last = at + 1 == names.len();
             let name = match *name {
-                // It matches any number of folders: none here, or the contents of this one.
+                // It stands for any number of folders: here for none, or for what is in this one.
                 "**" if !is_last => continue,
                 "**" => "*",
                 name => name,
             };
             let in_any_case = from == root;
-            // A folder at the end of the glob is matched by its name alone, except the root and the folders above it.
+            // A folder that the last name matches is covered by the glob itself, except the root and those above it.
             let leads_on = |path: &Path| !is_last || path.is_symlink() || root.starts_with(path);
             let found = folders.iter().flat_map(|folder| fitting(folder, name, in_any_case, &leads_on));
             folders = found.take(MOST + 1).collect();
@@ -124,8 +123,8 @@ impl Reached {
     }
 }
 
-/// The folders and symlinks in a folder that match one name of a glob and lead on: in any case, or, above the root, as
-/// written.
+/// The folders and symlinks in a folder that match one name of a glob and lead on. Case is ignored beneath the root and
+/// counts above it.
 fn fitting(folder: &Path, name: &str, in_any_case: bool, leads_on: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let written = literal(name).map(|name| folder.join(name));
     if written.is_some() && !in_any_case {
@@ -145,12 +144,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// The rest of a glob of this machine after what matches the root, as a glob from the root. Lexically, and in any case
-/// like every glob.
+/// The part of an absolute glob after what matches the root, as a glob from the root. It is compared lexically,
+/// ignoring case as every glob does.
 fn beneath(glob: &str, root: &Path) -> Vec<String> {
     let cuts = glob.match_indices('/').skip(1).map(|(at, _)| glob.split_at(at));
     let fitting = cuts.filter_map(|(start, rest)| match start.strip_suffix("/**") {
-        // It matches any number of folders, also beneath the root.
+        // It stands for any number of folders, also beneath the root.
         Some(above) if bars(start, root) || bars(above, root) => Some(format!("/**{rest}")),
         _ => (bars(start, root) && root.parent().is_none_or(|above| !bars(start, above))).then(|| rest.to_owned()),
     });
@@ -163,7 +162,7 @@ fn by_letters(glob: &str, root: &Path) -> Option<String> {
     (!rest.is_empty()).then(|| format!("/{rest}"))
 }
 
-/// Returns whether a glob of this machine matches a path or a folder above it.
+/// True if an absolute glob matches a path or a folder above it.
 fn bars(glob: &str, path: &Path) -> bool {
     let bounds = Bounds::default().allowing_vcs().denying([glob]);
     let from_top = path.strip_prefix("/").ok().filter(|path| !path.as_os_str().is_empty());
@@ -173,10 +172,10 @@ fn bars(glob: &str, path: &Path) -> bool {
 /// The characters of a glob that match more than themselves.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
-/// The largest number of folders and symlinks examined for one name of a glob.
+/// The most folders and symlinks that one name of a glob may match.
 const MOST: usize = 10_000;
 
-/// The only name that a part of a glob matches, if there is only one.
+/// The name that a part of a glob stands for, if it is only one.
 fn literal(part: &str) -> Option<String> {
     let (mut name, mut chars) = (String::new(), part.chars());
     while let Some(c) = chars.next() {
@@ -189,7 +188,7 @@ fn literal(part: &str) -> Option<String> {
     Some(name)
 }
 
-/// A path as a glob that matches nothing else.
+/// A path as a glob that matches only it.
 fn escaped(path: &str) -> String {
     let is_plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "/._-".contains(c);
     path.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()

@@ -8,24 +8,24 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const NOT_APPLIED: u8 = 1;
 /// Usage or validation.
 pub(crate) const USAGE: u8 = 2;
-/// A conflict: a hash, a concurrent change, an undo.
+/// Something changed that should not have: a digest did not match, another program wrote, an undo found changes.
 pub(crate) const CONFLICT: u8 = 3;
 /// Another process holds the locks.
 pub(crate) const LOCK_TIMEOUT: u8 = 4;
 /// Input or output failed; rolled back, or nothing was swapped.
 pub(crate) const IO: u8 = 5;
-/// A recovery must run, a person must decide, or a file could not be put back.
+/// A recovery must run, a person must decide, or a file could not be rolled back.
 pub(crate) const RECOVERY_REQUIRED: u8 = 6;
 /// The check failed; rolled back.
 pub(crate) const CHECK_FAILED: u8 = 7;
-/// Done, and it stays; but the answer could not be written.
+/// Done and kept; but the answer could not be written.
 pub(crate) const UNTOLD: u8 = 8;
 /// Interrupted before the swap; nothing changed.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The exit status of a failure.
 pub(crate) fn status(error: &Error) -> u8 {
-    // This comes before the kind of the error: a script must know that some files are old and some new.
+    // Whatever failed first: a script must know above all that the files are between old and new.
     if matches!(error.outcome(), Outcome::RecoveryRequired | Outcome::PartlyRolledBack) {
         return RECOVERY_REQUIRED;
     }
@@ -35,8 +35,8 @@ pub(crate) fn status(error: &Error) -> u8 {
         | ErrorKind::MatchCountMismatch
         | ErrorKind::EmptyFile
         | ErrorKind::InvalidEncoding => NOT_APPLIED,
-        // Validation reports a file that is not as the request says among its findings; if such a kind comes alone and
-        // names a file of the request, the file appeared or vanished after validation.
+        // Validation reports these kinds among its findings. Such an error that stands alone and names a file of the
+        // request means that the file appeared or vanished after validation.
         ErrorKind::FileNotFound | ErrorKind::FileExists if error.file().is_some() => CONFLICT,
         ErrorKind::HashMismatch | ErrorKind::ConcurrentModification | ErrorKind::UndoConflict => CONFLICT,
         ErrorKind::LockTimeout => LOCK_TIMEOUT,

@@ -1,4 +1,4 @@
-//! A failure, as text for people: the place, what is there instead, what to do, the state of the files.
+//! A failure as people read it: the place, what stands there instead, what to do, and the state of the files.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::error::{
     Conflict, Detail, Diagnosis, Difference, Error, Finding, MatchPlaces, MismatchCause, NotOld, Outcome,
 };
 use crate::path::{one_line, shown};
-use crate::request::{Change, Request};
+use crate::request::Request;
 use crate::wire::{self, Shape, hints};
 
-/// The largest number of findings shown: a program that writes a word wrong does so in every file.
+/// The number of findings that are shown: a program that misspells a word does so in every file.
 const SHOWN: usize = 20;
 
-/// A failed command: the error, and its request, if there was one.
+/// A failed command: the error, and the request that it is about, where there was one.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The error.
@@ -74,8 +74,7 @@ impl Failure {
     pub(crate) fn for_people(&self, options: Option<&CommonOptions>) -> String {
         let error = &self.error;
         let mut text = String::new();
-        let message = error.to_string();
-        let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(&message));
+        let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(error.message()));
         match error.details() {
             Detail::None | Detail::SameKey | Detail::PartlyDeleted => {}
             Detail::Findings(findings) => {
@@ -88,7 +87,7 @@ impl Failure {
             }
             Detail::NoMatch(diagnosis) => push_diagnosis(&mut text, diagnosis),
             Detail::Matches(places) => push_places(&mut text, places),
-            // The output was shown as it came, unless notes were turned off.
+            // Its output was shown as it came, except in a quiet run.
             Detail::Check(run) => {
                 if options.is_some_and(|options| options.quiet) {
                     let _ = write!(text, "\n{}", run.ended.tail.trim_end());
@@ -126,17 +125,14 @@ impl Failure {
         text
     }
 
-    /// `edit 2 of 3 in src/a.rs: `, or less.
+    /// The place in the request, such as `edit 2 of 3 in src/a.rs: `, as far as it is known.
     fn place(&self, options: Option<&CommonOptions>) -> String {
         let entry = self.error.file().and_then(|index| self.request.as_ref()?.files.get(index));
         let file = entry.map(|entry| {
             let path = options.map_or(entry.path.as_path(), |o| o.shown(&entry.path));
             styled(HEADING, shown(path)).to_string()
         });
-        let edits = entry.map_or(0, |entry| match &entry.change {
-            Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.len(),
-            _ => 0,
-        });
+        let edits = entry.map_or(0, |entry| entry.edits().len());
         match (self.error.edit(), file) {
             (Some(edit), Some(file)) => format!("edit {} of {edits} in {file}: ", edit + 1),
             (None, Some(file)) => format!("{file}: "),
@@ -171,7 +167,7 @@ fn outcome(error: &Error) -> String {
 }
 
 fn push_finding(text: &mut String, finding: &Finding, shape: Shape) {
-    // A command with one file has no list of files, so no index is shown.
+    // A user who names one file on the command line has written no list of files.
     let place = match finding.path.as_slice() {
         [files, _, rest @ ..] if shape == Shape::Single && files == "files" => rest,
         place => place,
@@ -234,8 +230,8 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::error::MatchPlace;
-    use crate::request::FileRequest;
     use crate::request::edit::{Anchor, Count, Edit, Matching};
+    use crate::request::{Change, FileRequest};
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
@@ -301,7 +297,7 @@ mod tests {
     fn a_half_done_transaction_names_the_command_that_ends_it() {
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired).of_transaction("T1");
         assert!(plain(&Failure::from(error).for_people(None)).contains("`txedit recover T1`"));
-        // A command in a message can be typed as it is.
+        // A command that is shown can be typed as it is.
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
         let text = plain(&Failure::from(error).for_people(None));
         assert!(text.contains("`txedit recover`") && !text.contains("ID"), "{text}");

@@ -1,4 +1,4 @@
-//! The home folders of the user, by the environment and by the password database.
+//! The user's home folders, from the environment and from the password database.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::fs::os;
 
 use super::options::usage;
 
-/// The folder with the user's settings. An error if it is unknown, since then it is unknown what the user denies.
+/// The folder with the user's settings. It is an error if it cannot be found: what the user denies is then unknown.
 pub(super) fn settings_folder() -> Result<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     folder_of(set("XDG_CONFIG_HOME"), folders().into_iter().next())
@@ -22,16 +22,16 @@ fn folder_of(settings: Option<PathBuf>, home: Option<PathBuf>) -> Result<PathBuf
     })
 }
 
-/// Every home folder of the user: by the environment first, then by the password database.
+/// All home folders of the user: first from the environment, then from the password database.
 pub(super) fn folders() -> Vec<PathBuf> {
-    // Without the variable, the standard library asks the database through the system, which knows users that are in no
-    // file.
+    // If the variable is not set, the standard library asks the database through the system, which also knows users
+    // that are in no file.
     let all = [env::home_dir(), os::home_of_user()];
     all.into_iter().flatten().filter(|home| home.is_absolute()).collect()
 }
 
-/// The home folders and all above them, up to the root of the file system: programs are often started there by chance,
-/// and everything is beneath.
+/// The home folders and all folders above them, up to the root of the file system: programs are often started there by
+/// chance, and they contain everything.
 pub(super) fn unfit_folders() -> Vec<PathBuf> {
     let mut unfit = vec![PathBuf::from("/")];
     for home in folders().iter().filter_map(|home| home.canonicalize().ok()) {

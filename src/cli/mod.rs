@@ -1,9 +1,9 @@
-//! The command line: turns what is typed into one call of the engine, and prints its answer once.
+//! The command line: what is typed becomes one call of the engine, and its answer is printed once.
 //!
-//! `args` is what was typed, `options` the part that every command needs, checked once; each command is a file in
-//! `commands` and returns a value; only this module and `output` print anything.
+//! `args` is what was typed; `options` is what every command needs of it, checked once. Each command is a file in
+//! `commands` and returns an answer; only this module and `output` print.
 //!
-//! Architecture invariant: this is a front-end. It knows the engine and the wire types, no other front-end, and
+//! Architecture invariant: this is a front-end. It knows the engine and the wire types, but no other front-end, and
 //! nothing in the library knows it. Only it reads the environment.
 
 mod args;
@@ -34,10 +34,10 @@ use failure::Failure;
 use options::CommonOptions;
 use output::Answer;
 
-/// Runs the program: reads the arguments and the environment, returns the exit status.
+/// Runs the program: reads the arguments and the environment, and returns the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    // If this fails, the signal ends the program: what it leaves is recovered.
+    // If this fails, the signal ends the program, and a recovery handles what it leaves.
     signals::survive_file_limits().ok();
     let words: Vec<OsString> = env::args_os().collect();
     let status = match CommandLine::try_parse_from(&words) {
@@ -69,7 +69,7 @@ fn print_answer(answer: &Answer, options: &CommonOptions) -> u8 {
         None => output::result(&answer.human),
     };
     match (printed, &answer.done) {
-        // The caller of a change must learn of it, even if its answer could not be printed.
+        // The user must learn of a change even if its result cannot be written.
         (Err(error), Some(done)) => {
             output::note(format!("{done}, but the answer could not be written: {error}"));
             if answer.status == exit::DONE { exit::UNTOLD } else { answer.status }
@@ -86,7 +86,7 @@ fn print_failure(failure: &Failure, json: bool, options: Option<&CommonOptions>)
     }
     match Answer::new(&failure.for_scripts(), "") {
         Ok(answer) => printed_or(status, output::plain_result(&answer.json)),
-        Err(error) => printed_or(status, Err(io::Error::other(error))),
+        Err(error) => printed_or(status, Err(io::Error::other(error.message()))),
     }
 }
 
@@ -101,7 +101,7 @@ fn printed_or(status: u8, printed: io::Result<()>) -> u8 {
     }
 }
 
-/// Prints help and version as results, and anything else from the parser as an error.
+/// Prints what the parser reports: help and version are results, anything else is a usage error.
 fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     let text = misuse.render().ansi().to_string();
     if matches!(misuse.kind(), Misuse::DisplayHelp | Misuse::DisplayVersion) {
@@ -116,7 +116,7 @@ fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     exit::USAGE
 }
 
-/// Returns whether a line that could not be parsed asks for JSON.
+/// True if a line that could not be parsed asks for JSON.
 fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
     let mut options = words.iter().take_while(|word| *word != "--");
     let no = ["", "0", "f", "false", "n", "no", "off"];

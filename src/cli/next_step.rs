@@ -1,4 +1,4 @@
-//! The next steps as commands and flags.
+//! Renders next steps as commands and flags.
 
 use crate::error::NextStep;
 
@@ -55,7 +55,7 @@ mod tests {
             let words = words(&step);
             let command = words.split('`').nth(1).unwrap_or_else(|| panic!("{words}"));
             for choice in command.split(" | ") {
-                // Each further choice is a flag of the same command.
+                // Each choice after the first is a flag of the same command.
                 let start = command.split(" --").next().unwrap_or_default();
                 let line = if choice.starts_with("--") { format!("{start} {choice}") } else { choice.to_owned() };
                 let parsed = CommandLine::try_parse_from(line.split(' '));

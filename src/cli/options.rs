@@ -22,31 +22,31 @@ use crate::path::bounds::VCS_FOLDERS;
 pub(crate) struct CommonOptions {
     /// The workspace.
     root: Root,
-    /// The folder at which relative paths of the command line start.
+    /// The folder that relative paths of the command line start from.
     pub(crate) current: PathBuf,
     /// The failures that a commit survives.
     pub(crate) durability: Durability,
-    /// The time to wait for locks.
+    /// The longest wait for locks.
     pub(crate) lock_timeout: Duration,
-    /// The command that decides, with the new files in place, whether they stay.
+    /// The check: a command that decides, with the new files in place, whether they stay.
     pub(crate) check: Option<Check>,
-    /// True if a plan, or a caller of the server, may name a check.
+    /// True if a plan, or a client of the server, may name a check.
     pub(crate) allow_checks: bool,
-    /// The time that a check may take.
+    /// The time limit of a check.
     pub(crate) check_limit: Duration,
-    /// True if folders of version control may be read and written.
+    /// True if version control folders may be read and written.
     allow_vcs: bool,
     /// True if a request may set the set-user-id or set-group-id bit.
     allow_set_id: bool,
-    /// The globs that are denied, as they were given.
+    /// The denied globs, as they were given.
     denied: Vec<String>,
     /// The transaction whose check started this program.
     pub(crate) inside: Option<String>,
     /// True if the result is JSON.
     pub(crate) json: bool,
-    /// True if there are no notes and no progress bars.
+    /// True if notes and progress bars are hidden.
     pub(crate) quiet: bool,
-    /// True if every file and every edit is listed.
+    /// True if all files and edits are listed.
     pub(crate) verbose: bool,
 }
 
@@ -66,7 +66,7 @@ impl CommonOptions {
             args::DurabilityArg::Power => Durability::Power,
             args::DurabilityArg::Process => Durability::Process,
         };
-        // A script may ask for a quiet run although its environment asks for a verbose one.
+        // A script may ask for a quiet run in an environment that asks for a verbose one.
         let verbose = common.verbose && !common.quiet;
         Ok(Self {
             root,
@@ -94,7 +94,7 @@ impl CommonOptions {
         }
     }
 
-    /// Returns whether the workspace was named, or has a state folder or a folder of version control.
+    /// True if the workspace was named, or has a state folder or a version control folder.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_certain(&self) -> bool {
         matches!(self.root, Root::Certain(_))
@@ -105,7 +105,7 @@ impl CommonOptions {
         self.engine_at(self.root()?)
     }
 
-    /// Opens the engine of a folder that was not named on the command line, perhaps by a client.
+    /// Opens the engine of a folder that the user did not name, but perhaps a client.
     #[cfg(feature = "mcp")]
     pub(crate) fn engine_of_client(&self, root: &Path) -> Result<Engine> {
         let real = root.canonicalize().map_err(|e| Error::io("find", root, e))?;
@@ -135,12 +135,12 @@ impl CommonOptions {
         }
     }
 
-    /// Makes a path of the command line absolute; it starts at the current folder.
+    /// The absolute path of one on the command line, which starts from the current folder.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.current.join(path)
     }
 
-    /// A path as seen from the current folder.
+    /// A path as a user in the current folder would write it.
     pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         match path.strip_prefix(&self.current) {
             Ok(rest) if !rest.as_os_str().is_empty() => rest,
@@ -153,14 +153,14 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time must be a number of seconds, 0 or more"))
 }
 
-/// The error for a wrong argument.
+/// A usage error.
 pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
     let finding =
         Finding { kind: ErrorKind::ValidationFailed, message: message.into(), path: vec![argument.to_owned()] };
     Error::findings(vec![finding])
 }
 
-/// The check given by the caller of the program. An empty one is an error: a forgotten variable would check nothing.
+/// The user's check. An empty command is an error: it would check nothing, and probably a variable was forgotten.
 fn check(command: &OsString, limit: Duration) -> Result<Check> {
     if command.as_bytes().trim_ascii().is_empty() {
         let message = "--check (or TXEDIT_CHECK) is empty and would check nothing: give a command, or leave it out";
@@ -172,7 +172,7 @@ fn check(command: &OsString, limit: Duration) -> Result<Check> {
 /// The option that names the root.
 const OPTION: &str = "--root";
 
-/// The root that was given, and by which option or variable. An empty variable does not count.
+/// The root that was named, and the option or variable that named it. An empty variable does not count.
 fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(&'static str, PathBuf)> {
     if let Some(root) = root {
         return Some((OPTION, root.clone()));
@@ -180,7 +180,8 @@ fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(
     project.filter(|p| !p.is_empty()).map(|p| ("CLAUDE_PROJECT_DIR", PathBuf::from(p)))
 }
 
-/// A client sets the variable to the folder where it was started, even the home folder: that needs the option.
+/// The root, validated. Some clients set the variable to wherever they were started, even the home folder: only the
+/// option may name an unfit folder.
 fn root_named(name: &str, folder: PathBuf, unfit: &[PathBuf]) -> Result<Root> {
     let real = folder.canonicalize().map_err(|e| Error::io("find", &folder, e))?;
     Ok(if name != OPTION && unfit.contains(&real) { Root::Unfit(real) } else { Root::Certain(folder) })
@@ -203,7 +204,7 @@ enum Root {
     Certain(PathBuf),
     /// It is only the current folder.
     Current(PathBuf),
-    /// The current folder is a workspace only if it is named.
+    /// The current folder cannot be the workspace unless it is named.
     Unfit(PathBuf),
 }
 
@@ -215,8 +216,8 @@ fn unfit(folder: &Path) -> Error {
     usage("--root", message)
 }
 
-/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself. Such folders in an unfit
-/// folder do not count.
+/// The nearest folder upwards with a state folder or a version control folder, else `current` itself. A marker in an
+/// unfit folder does not count.
 fn root_around(current: &Path, unfit: &[PathBuf]) -> Root {
     let marked = |folder: &&Path| {
         let is_marked = folder.join(STATE_FOLDER).is_dir()

@@ -1,4 +1,4 @@
-//! stdout is the result, stderr is for people.
+//! Prints results to stdout and messages for people to stderr.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -10,36 +10,36 @@ use serde::Serialize;
 use super::exit;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The style of errors.
+/// Errors.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// The style of success.
+/// Success.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// The style of warnings.
+/// Warnings.
 pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default();
-/// The style of names to look for: ids.
+/// Names that a reader searches for, such as ids.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
-/// The style of headings.
+/// Headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 
-/// The answer of a command, before anything is printed, so that each run prints one result, in one form.
+/// The answer of a command. It is printed by the caller, so that each run prints one result in one form.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// For scripts: one object.
+    /// The answer for scripts: one JSON object.
     pub(crate) json: String,
-    /// For people, on stdout, with colours; ends in a line break unless it is empty.
+    /// The answer for people on stdout, with colours; ends in a line break unless it is empty.
     pub(crate) human: String,
-    /// Printed instead of that, byte for byte.
+    /// The bytes to print instead of `human`, unchanged.
     pub(crate) raw: Option<Vec<u8>>,
-    /// For people, on stderr.
+    /// Notes for people on stderr.
     pub(crate) notes: Vec<String>,
     /// The exit status.
     pub(crate) status: u8,
-    /// The change that was made, to be named if the answer cannot be printed; `None` if the command only reads.
+    /// The change that was made, to be named if the answer cannot be printed; `None` for a command that only reads.
     pub(crate) done: Option<String>,
 }
 
 impl Answer {
-    /// The answer of a successful command.
+    /// The answer of a command that succeeded.
     pub(crate) fn new(json: &impl Serialize, human: impl Into<String>) -> Result<Self> {
         let mut json = serde_json::to_string_pretty(json)
             .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
@@ -47,7 +47,7 @@ impl Answer {
         Ok(Self { json, ..Self::for_people(human) })
     }
 
-    /// The same without JSON, if it was not asked for: with many files that is long.
+    /// An answer without JSON, for runs that do not ask for it: with many files it is long.
     pub(crate) fn for_people(human: impl Into<String>) -> Self {
         let human = human.into();
         Self { json: String::new(), human, raw: None, notes: Vec::new(), status: exit::DONE, done: None }
@@ -59,7 +59,7 @@ impl Answer {
         self
     }
 
-    /// Sets the change that was made: `committed 20…`.
+    /// Sets the change that was made, such as `committed 20…`.
     pub(crate) fn having_done(mut self, done: Option<String>) -> Self {
         self.done = done;
         self
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// Chooses colours as asked for; by default, on terminals that support them.
+/// Uses colours as asked; without an option, on terminals that support them.
 pub(crate) fn choose_colors(choice: ColorChoice) {
     match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -82,21 +82,21 @@ pub(crate) fn choose_colors(choice: ColorChoice) {
     .write_global();
 }
 
-/// Prints the result for people, in colours if wanted.
+/// Prints the result for people, coloured where that is wanted.
 pub(crate) fn result(text: &str) -> io::Result<()> {
     let mut stdout = anstream::stdout();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
 }
 
-/// Prints the result for scripts, byte for byte.
+/// Prints the result for scripts, unchanged.
 pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_ref())?;
     stdout.flush()
 }
 
-/// Prints a note for people. A failure cannot be reported to anyone, so it is ignored.
+/// Prints a message for people. If that fails there is nobody to tell.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, for anything that takes longer than half a second.
+//! A progress bar on a terminal, for calls that take longer than half a second.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,10 +12,10 @@ use crate::engine::{Observer, Phase};
 /// The time after which a call gets a bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The interval of the spinner, which shows during a long wait for one file or lock that the program is alive.
+/// The interval of the spinner, which shows that a long wait for one file or lock is alive.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows the progress of a call; disappears from the terminal when it is dropped.
+/// Shows the progress of a call; removed from the terminal when it is dropped.
 pub(crate) struct CallProgress {
     bar: ProgressBar,
     quiet: bool,
@@ -23,7 +23,7 @@ pub(crate) struct CallProgress {
 }
 
 impl CallProgress {
-    /// Starts the clock; shows nothing if stderr is not a terminal, or with `quiet`.
+    /// Starts the clock; shows nothing in a quiet run or if stderr is not a terminal.
     pub(crate) fn start(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if quiet || !io::stderr().is_terminal() {
@@ -48,7 +48,7 @@ impl CallProgress {
         Self { bar, quiet, clock }
     }
 
-    /// Shows that `done` of `total` have passed the phase of the verb.
+    /// Shows that `done` of `total` are complete, with the verb for what is done.
     pub(crate) fn count(&self, verb: &'static str, done: u64, total: u64) {
         if self.clock.is_none() {
             return;
@@ -87,7 +87,7 @@ impl Drop for CallProgress {
     fn drop(&mut self) {
         if let Some((stop, clock)) = self.clock.take() {
             drop(stop);
-            // A bar that cannot be drawn is no reason for the call to fail.
+            // A bar that cannot be drawn must not fail the call.
             let _ = clock.join();
             self.bar.finish_and_clear();
         }

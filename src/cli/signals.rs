@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP cancel a call before its first swap; after it they wait for its end.
+//! Makes SIGINT, SIGTERM and SIGHUP stop a call before its first swap; after that, they wait for its end.
 
 use std::io;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::fs::os;
 
-/// The token that these signals cancel, from now to the end of the program.
+/// A token that these signals cancel, from now to the end of the program.
 ///
-/// A second signal cancels it again and does nothing else: neither impatience nor a closed terminal interrupts a commit
-/// that is swapping. Commands that only read do not call this, so that they end at once; neither does anything that
-/// waits for stdin.
+/// A second signal does nothing more: neither impatience nor a closing terminal may cut off a commit during its swaps.
+/// Commands that only read, or that wait for stdin, do not call this, so that a signal ends them at once.
 pub(crate) fn cancel_token() -> Result<CancelToken> {
     let cancel = CancelToken::new();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Under `nohup` a closed terminal must have no effect.
+        // A user of `nohup` wants the terminal to close without an effect.
         if signal != SIGHUP || !os::ignores_hang_up() {
             flag::register(signal, cancel.flag()).map_err(|e| Error::io("watch", "the signals", e))?;
         }
@@ -26,7 +25,7 @@ pub(crate) fn cancel_token() -> Result<CancelToken> {
     Ok(cancel)
 }
 
-/// From now on a write beyond the file size limit fails with an error instead of ending the program.
+/// From now on, a file that may not grow so large makes the write fail, with an answer, instead of ending the program.
 pub(crate) fn survive_file_limits() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }

@@ -1,47 +1,47 @@
 //! The steps of a rollback: swaps are reversed, last first.
 
-use super::step::{Barrier, Step};
+use super::step::{DropStep, RollbackStep};
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// The steps that roll back a transaction of `entries` entries, the same at run time and in recovery. Each entry is
 /// classified just before it is touched, so that running the same steps twice does nothing twice.
 #[must_use]
-pub fn undo(entries: usize, mark: Mark, durable: bool) -> Vec<Step> {
-    let mut steps = forget_swaps(mark, durable);
-    let is_checked = mark.undone() == Mark::CheckUndo;
-    for entry in (0..entries).rev() {
-        steps.extend(is_checked.then_some(Step::FindFolder(entry)));
-        steps.push(Step::TakeBack(entry));
-    }
+pub fn rollback(entries: usize, mark: Mark, durable: bool) -> Vec<RollbackStep> {
     let is_contended = mark == Mark::Contended;
-    steps.extend(is_contended.then_some(Step::WriteJournal));
+    let is_checked = mark.undone() == Mark::CheckUndo;
+    let mut steps = Vec::new();
+    if is_contended {
+        // No recovery goes forward from this mark, so nothing is needed between a swap and its reverse. But the rename
+        // to the done mark may have failed after it took effect, and from that mark recovery does go forward.
+        steps.push(RollbackStep::VerifyMark);
+    } else {
+        steps.extend(undo_mark(mark).map(RollbackStep::Mark));
+        // Even if the mark is there already: the process that renamed it may have died before its sync.
+        steps.extend(durable.then_some(RollbackStep::SyncFolder));
+    }
+    for entry in EntryIndex::first(entries).rev() {
+        steps.extend(is_checked.then_some(RollbackStep::FindFolder(entry)));
+        steps.push(RollbackStep::RollBack(entry));
+    }
+    steps.extend(is_contended.then_some(RollbackStep::WriteJournal));
     // The folder is dropped only when the rollback is durable: without it nobody could repeat the rollback.
-    steps.extend(durable.then_some(Step::Barrier(Barrier::Undone)));
+    steps.extend(durable.then_some(RollbackStep::Sync));
     // Only now its bytes are known to be durable.
-    steps.extend(is_contended.then_some(Step::Replace));
-    steps.push(Step::Drop);
+    steps.extend(is_contended.then_some(RollbackStep::ReplaceJournal));
+    steps.push(RollbackStep::Drop);
     steps
 }
 
 /// The steps that drop an interrupted transaction without any swap.
 #[must_use]
-pub fn drop_unswapped(mark: Mark) -> Vec<Step> {
-    let mut steps = forget_swaps(mark, true);
-    steps.push(Step::Drop);
+pub fn drop_unswapped(mark: Mark) -> Vec<DropStep> {
+    let mut steps: Vec<DropStep> = undo_mark(mark).map(DropStep::Mark).into_iter().collect();
+    steps.extend([DropStep::SyncFolder, DropStep::Drop]);
     steps
 }
 
-/// Sets a durable undo mark: after it no recovery goes forward.
-fn forget_swaps(mark: Mark, durable: bool) -> Vec<Step> {
-    let mut steps = Vec::new();
-    if mark == Mark::Contended {
-        // No recovery goes forward from this mark, so nothing is needed between a swap and its reverse. But the rename
-        // to the done mark may have failed after it took effect, and from that mark recovery does go forward.
-        steps.push(Step::VerifyMark);
-        return steps;
-    }
-    steps.extend((!mark.is_undo()).then_some(Step::Mark(mark.undone())));
-    // Even if the mark is there already: the process that renamed it may have died before its sync.
-    steps.extend(durable.then_some(Step::SyncFolder));
-    steps
+/// The undo mark, if it is not set yet: once it is durable, no recovery goes forward.
+fn undo_mark(mark: Mark) -> Option<Mark> {
+    Some(mark.undone()).filter(|undone| *undone != mark)
 }

@@ -7,9 +7,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::step::{Step, StepPhase, Terms};
+use super::step::{DropStep, FinishStep, RollbackStep, StepPhase, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
+use crate::index::{EntryIndex, FileIndex};
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
 use crate::journal::{Header, Mark, Record};
 use crate::limits;
@@ -20,11 +21,11 @@ pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
-    pub finish: fn(&[usize], Mark) -> Vec<Step>,
-    /// The steps of a rollback: [`backward::undo`].
-    pub undo: fn(usize, Mark, bool) -> Vec<Step>,
+    pub finish: fn(&[EntryIndex], Mark) -> Vec<FinishStep>,
+    /// The steps of a rollback: [`backward::rollback`].
+    pub rollback: fn(usize, Mark, bool) -> Vec<RollbackStep>,
     /// The steps that drop a transaction without any swap: [`backward::drop_unswapped`].
-    pub drop_unswapped: fn(Mark) -> Vec<Step>,
+    pub drop_unswapped: fn(Mark) -> Vec<DropStep>,
     /// The class of an entry: [`recover::classify`].
     pub classify: fn(&Record, &Observed) -> Class,
     /// The same in a contended transaction: [`recover::classify_contended`].
@@ -54,7 +55,7 @@ pub struct Protocol {
     /// Whether size and time prove that a content is unchanged: [`recover::is_told_by_time`].
     pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
     /// Whether the edits of a request may be made again while they are swapped: [`have_entries`].
-    pub have_entries: fn(usize, &[Option<usize>]) -> bool,
+    pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
     pub room_for: fn(bool, u64) -> u64,
 }
@@ -63,7 +64,7 @@ pub struct Protocol {
 pub static PROTOCOL: Protocol = Protocol {
     commit: forward::commit,
     finish: forward::finish,
-    undo: backward::undo,
+    rollback: backward::rollback,
     drop_unswapped: backward::drop_unswapped,
     classify: recover::classify,
     classify_contended: recover::classify_contended,
@@ -106,8 +107,8 @@ pub fn is_bound(id: &str, probed: &str) -> bool {
 /// Returns whether each file of a request has an entry, which says for which file it was made. A file that is already
 /// as requested has none: it is verified only once, and could be older than edits that are made again.
 #[must_use]
-pub fn have_entries(files: usize, asked_by: &[Option<usize>]) -> bool {
-    (0..files).all(|file| asked_by.contains(&Some(file)))
+pub fn have_entries(files: usize, asked_by: &[Option<FileIndex>]) -> bool {
+    (0..files).all(|file| asked_by.contains(&Some(FileIndex(file))))
 }
 
 /// The newest transaction counts nothing and stays, whatever its size: what was just acknowledged can be reverted.

@@ -1,12 +1,13 @@
 //! The steps of the protocol, and the meaning of a failure in each phase.
 
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// One action of the protocol. A number is the index of an entry of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum CommitStep {
     /// Fill the entry's slot.
-    Stage(usize),
+    Stage(EntryIndex),
     /// Write the journal under its hidden name, sealed; for a contended transaction once more, with the final contents.
     WriteJournal,
     /// Make the journal's bytes durable.
@@ -18,39 +19,86 @@ pub enum Step {
     /// Make everything so far durable.
     Barrier(Barrier),
     /// Verify that the target is still what was read.
-    Recheck(usize),
+    VerifyTarget(EntryIndex),
     /// Exchange slot and target.
-    Swap(usize),
+    Swap(EntryIndex),
     /// Verify what came out; put it back if it is not what was read.
-    Look(usize),
+    VerifySwap(EntryIndex),
     /// Verify, exchange and verify; make the content of an edit again whenever another program was faster.
-    Contend(usize),
+    Contend(EntryIndex),
     /// Replace the first journal with the one that was written again.
-    Replace,
+    ReplaceJournal,
     /// Run the check.
     Check,
     /// Verify the slot once more, after the check.
-    LookAgain(usize),
+    VerifySwapAgain(EntryIndex),
     /// Write `report.json`.
     WriteReport,
     /// Verify that the paths of all folders still lead to those in which names were swapped.
     VerifyFolders,
     /// Rename the journal.
     Mark(Mark),
-    /// Verify that the journal has the name of its last rename: a rename that failed may have taken effect.
-    VerifyMark,
     /// Make the names in the transaction's folder durable.
     SyncFolder,
-    /// Find the entry's folder by its path: a check may have moved it away, or removed it.
-    FindFolder(usize),
-    /// Classify the entry, and roll it back if it was swapped.
-    TakeBack(usize),
-    /// Remove the folders that the reverted transaction had made, if they are empty.
+    /// Remove the folders whose removal was requested, if they are empty.
     Tidy,
     /// Make the removal of those folders durable.
     SyncTidied,
     /// Move the transaction's folder to history.
     Archive,
+}
+
+/// A step that finishes an interrupted transaction. Nothing is staged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FinishStep {
+    /// Exchange slot and target.
+    Swap(EntryIndex),
+    /// Verify what came out; put it back if it is not the original.
+    VerifySwap(EntryIndex),
+    /// Verify that the paths of all folders still lead to those in which names were swapped.
+    VerifyFolders,
+    /// Rename the journal to `journal.done`.
+    MarkDone,
+    /// Make every name that was swapped, and the done mark, durable.
+    Sync,
+    /// Remove the folders whose removal was requested, if they are empty.
+    Tidy,
+    /// Make the removal of those folders durable.
+    SyncTidied,
+    /// Move the transaction's folder to where it ends: history.
+    Archive,
+}
+
+/// A step of a rollback, at run time and in recovery alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RollbackStep {
+    /// Verify that the journal has the name of its last rename: a rename that failed may have taken effect.
+    VerifyMark,
+    /// Rename the journal.
+    Mark(Mark),
+    /// Make the names in the transaction's folder durable.
+    SyncFolder,
+    /// Find the entry's folder by its path: a check may have moved it away, or removed it.
+    FindFolder(EntryIndex),
+    /// Classify the entry, and roll it back if it was swapped.
+    RollBack(EntryIndex),
+    /// Write the journal of a contended transaction again under its hidden name, with the contents that were swapped.
+    WriteJournal,
+    /// Make everything that was rolled back durable.
+    Sync,
+    /// Replace the first journal with the one that was written again.
+    ReplaceJournal,
+    /// Move the transaction's folder to the trash, or to `kept/` if it holds anything that is not ours to delete.
+    Drop,
+}
+
+/// A step that drops an interrupted transaction without any swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropStep {
+    /// Rename the journal.
+    Mark(Mark),
+    /// Make the names in the transaction's folder durable.
+    SyncFolder,
     /// Move the transaction's folder to the trash, or to `kept/` if it holds anything that is not ours to delete.
     Drop,
 }
@@ -83,8 +131,6 @@ pub enum Barrier {
     Checked,
     /// Before the acknowledgement: every name that was swapped, and the done mark.
     Second,
-    /// After a rollback, before its report.
-    Undone,
 }
 
 /// Steps in which a failure has the same meaning.
@@ -93,7 +139,7 @@ pub struct StepPhase {
     /// The reaction to a failed step.
     pub on_failure: OnFailure,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CommitStep>,
 }
 
 /// The reaction to a failure in a phase.
@@ -102,7 +148,7 @@ pub enum OnFailure {
     /// Nothing was swapped: discard the transaction.
     Forget,
     /// Roll back what was swapped.
-    Undo,
+    RollBack,
     /// Touch nothing more: recovery decides at the next start.
     Leave,
     /// The transaction is committed and durable: report success, with a warning.

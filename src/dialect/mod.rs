@@ -64,6 +64,20 @@ impl Format {
 }
 
 /// A patch that was read.
+///
+/// ```
+/// use txedit::{Engine, Patch, Run, patch};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\ntwo\n")?;
+/// let text = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+/// let patch = Patch::read(text.as_bytes(), None, None)?;
+/// assert_eq!(patch.format, patch::Format::Unified);
+/// Engine::open(root)?.apply(&patch.request, Run::default()).map_err(|error| patch.explain(error))?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\nthree\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Patch {
     /// The format it was read as.
@@ -86,7 +100,7 @@ impl Patch {
     /// Reads a patch; without a format, its content decides. Relative paths in it are relative to the root. `matching`
     /// is the way in which texts are compared; `None` is that of the format's own tools.
     ///
-    /// The request is not validated yet: see [`crate::request::validate::check`].
+    /// The request is not validated yet: the engine does that.
     pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {
         if patch.len() as u64 > limits::REQUEST_BYTES {
             let message =

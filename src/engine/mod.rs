@@ -39,16 +39,33 @@ pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
 
 /// The transactions of one workspace.
+///
+/// ```
+/// use txedit::{Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let engine = Engine::open(root)?;
+/// let request = Request::new().label("count").edit("a.txt", Edit::replace("one", "two"));
+/// let committed = engine.apply(&request, Run::default())?.transaction;
+///
+/// let log = engine.log(10, None)?;
+/// assert_eq!((Some(&log[0].id), log[0].label.as_deref()), (committed.as_ref(), Some("count")));
+/// engine.undo(committed.as_deref(), false, Run::default())?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine {
     workspace: Workspace,
     settings: Settings,
     checker: Arc<dyn Checker>,
-    /// Checks every commit.
+    /// Runs on every commit, before the check that a call names.
     check: Option<Check>,
     allows_checks: bool,
     allows_set_id: bool,
-    /// True if the root is in a folder that git takes for a repository.
+    /// True if the root is inside a git repository.
     is_in_repository: bool,
     bounds: Bounds,
     inside: Option<String>,
@@ -59,17 +76,17 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for the files beneath `root`, on the real file system. Nothing is written.
+    /// An engine for the files beneath `root`, on the real file system. Nothing is written, whether it fails or not.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(root, Settings::default())
     }
 
-    /// The same with other settings.
+    /// Like [`open`](Self::open), with settings.
     pub fn open_with(root: impl AsRef<Path>, settings: Settings) -> Result<Self> {
         Self::with_fs(Arc::new(OsFs::new()), root.as_ref(), settings)
     }
 
-    /// The same on any file system.
+    /// Like [`open_with`](Self::open_with), on any file system.
     pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
@@ -93,54 +110,53 @@ impl Engine {
         })
     }
 
-    /// The same engine for a program that is the check of a transaction, or was started by one: a call that would wait
-    /// for that transaction's locks fails at once, instead of waiting for itself.
+    /// This engine for a program that runs as the check of a transaction, or was started by one: a call that would wait
+    /// for that transaction's locks is refused at once, since it would wait for itself.
     #[must_use]
     pub fn inside_of(self, transaction: Option<String>) -> Self {
         Self { inside: transaction, ..self }
     }
 
-    /// The same engine with a limit on the attempts of a request while other programs write its files.
+    /// This engine with another limit of attempts at a request while other programs keep writing its files.
     #[must_use]
     pub fn with_attempts(self, attempts: usize) -> Self {
         Self { attempts, ..self }
     }
 
-    /// The same engine, which after so many attempts swaps new contents before they are durable: otherwise another
-    /// program that writes faster than a sync could hold up a request for ever. See `journal.contended` in
-    /// journal-format.md.
+    /// This engine with another number of attempts after which it swaps new contents before they are durable, the only
+    /// way to commit beside a program that is faster than a sync. See `journal.contended` in journal-format.md.
     #[must_use]
     pub fn contended_after(self, attempts: usize) -> Self {
         Self { contended_after: attempts, ..self }
     }
 
-    /// The same engine with a check for every commit, before the check of a call.
+    /// This engine with a check that decides on every commit, before the one that a call names.
     #[must_use]
     pub fn with_check(self, check: Option<Check>) -> Self {
         Self { check, ..self }
     }
 
-    /// The same engine, which runs the checks of calls and requests instead of refusing them. Each is a command with
-    /// all rights of this process, and a request may come from someone else.
+    /// This engine running the checks that calls and requests name, which it refuses otherwise: each is a command with
+    /// all rights of this process, and a request may be somebody else's.
     #[must_use]
     pub fn allowing_checks(self) -> Self {
         Self { allows_checks: true, ..self }
     }
 
-    /// The same engine, which refuses to make a file set-user-id or set-group-id that is not.
+    /// This engine refusing to make a file set-user-id or set-group-id unless it is already.
     #[must_use]
     pub fn refusing_set_id(self) -> Self {
         Self { allows_set_id: false, ..self }
     }
 
-    /// The same engine with other bounds: the paths that no caller may read or write.
+    /// This engine with other bounds: paths of the workspace that no call may read or write.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Self {
         let bounds = bounds.within(self.workspace.root.path(), self.is_in_repository);
         Self { bounds, ..self }
     }
 
-    /// The paths that no caller may read or write.
+    /// The paths of the workspace that no call may read or write.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
@@ -150,13 +166,13 @@ impl Engine {
         Resolver::new(&self.workspace, &self.bounds)
     }
 
-    /// The same engine with another runner of its checks, which allows them.
+    /// This engine with another implementation that runs its checks, which are thereby allowed.
     #[must_use]
     pub fn with_checker(self, checker: Arc<dyn Checker>) -> Self {
         Self { checker, ..self }.allowing_checks()
     }
 
-    /// The same engine with another protocol: a test breaks one to see that it is noticed.
+    /// This engine with another protocol: one that a test has broken, to see that the tests notice.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_protocol(mut self, protocol: &'static Protocol) -> Self {
@@ -170,7 +186,7 @@ impl Engine {
         self.workspace.root.path()
     }
 
-    /// The state of the workspace: interrupted transactions, kept contents. Changes nothing.
+    /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or not.
     pub fn status(&self) -> Result<Status> {
         let state = match StateFolder::find(&self.workspace)? {
             StateLookup::State(state) => state,
@@ -183,15 +199,15 @@ impl Engine {
         status::status(&state, self.settings.lock_timeout)
     }
 
-    /// Recovers one interrupted transaction, or all. One that cannot be recovered is left as it is, with the reason in
-    /// the result; on failure a later recovery finds everything that it needs.
+    /// Recovers one interrupted transaction, or all. One that cannot be recovered is left as it is, and its report says
+    /// why. On failure some files may be old and some new, and a later recovery finds everything that it needs.
     pub fn recover(&self, id: Option<&str>, options: RecoverOptions) -> Result<Vec<Recovered>> {
         self.recover_with(id, options, &mut |_| {})
     }
 
-    /// The same with a callback: `planned` gets the decision about each transaction before it is carried out, while its
-    /// locks are held, so that the decision is what happens. While another program keeps writing, a transaction is
-    /// decided again, and `planned` called again. With `plan_only` it is not called.
+    /// Like [`recover`](Self::recover), and passes what was decided about each transaction to `planned` before it is
+    /// carried out, while its locks are held: exactly this is done. If another program keeps writing, the decision is
+    /// made and passed on again. A plan alone is not passed on.
     pub fn recover_with(
         &self,
         id: Option<&str>,
@@ -226,8 +242,8 @@ impl Engine {
         Ok(recovered)
     }
 
-    /// Recovers whatever is interrupted in this workspace before something else is written. A transaction that cannot
-    /// be recovered blocks only calls that touch its files.
+    /// Recovers everything that is interrupted in this workspace before something else is written. What cannot be
+    /// recovered blocks only calls that touch its files.
     fn recover_own(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
         let failure = self.try_to_recover(found, warnings, run)?;
         let in_front = recovery::InFront::of(failure.as_ref());
@@ -237,7 +253,7 @@ impl Engine {
         Ok(in_front)
     }
 
-    /// Recovers whatever is interrupted; returns the error if that failed.
+    /// Recovers everything that is interrupted; returns the failure, if there was one.
     fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let StateLookup::State(state) = found else { return Ok(None) };
         open::sweep(state)?;
@@ -258,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// The name of the program that acts, for the log and for messages.
+    /// Who acts, for the log and for messages.
     #[must_use]
     pub fn program(&self, run: Run<'_>) -> String {
         match run.observer.client() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::check::Check;
 use crate::limits;
 
-/// The durability of a commit when it is acknowledged.
+/// How durable a commit is when it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -16,7 +16,7 @@ pub enum Durability {
     Process,
 }
 
-/// The limits of the history. What exceeds one of them is pruned, oldest first.
+/// How much history is kept. What exceeds one of the bounds is pruned, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
@@ -29,34 +29,33 @@ pub struct Retention {
 }
 
 impl Default for Retention {
-    /// The limits of the command line: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`],
-    /// [`limits::HISTORY_AGE`].
+    /// The bounds of the command line: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`], [`limits::HISTORY_AGE`].
     fn default() -> Self {
         Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
     }
 }
 
 impl Retention {
-    /// Keeps at most so many transactions.
+    /// Keeps at most this many transactions.
     #[must_use]
     pub const fn count(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
-    /// Keeps at most so many bytes of originals.
+    /// Keeps at most this many bytes of originals.
     #[must_use]
     pub const fn bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
     }
 
-    /// Keeps a transaction at most for so long.
+    /// Keeps transactions for at most this long.
     #[must_use]
     pub const fn age(self, age: Duration) -> Self {
         Self { age, ..self }
     }
 }
 
-/// Settings of an engine; the default is that of the command line.
+/// Settings of an engine; the default is what the command line has.
 ///
 /// ```
 /// use std::time::Duration;
@@ -77,18 +76,18 @@ impl Retention {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The durability of a commit when it is acknowledged.
+    /// How durable a commit is when it is acknowledged.
     pub durability: Durability,
     /// The longest wait for locks.
     pub lock_timeout: Duration,
-    /// The limits of the history.
+    /// How much history is kept.
     pub retention: Retention,
-    /// The program that runs the engine, for messages and the log: `txedit 0.1.0`.
+    /// The program that runs the engine, for messages and the log, such as `txedit 0.1.0`.
     pub program: String,
 }
 
 impl Default for Settings {
-    /// Safe against power loss, the limits of the command line, and this crate as the program.
+    /// Safe against power loss, with the limits of the command line and this crate as the program.
     fn default() -> Self {
         Self {
             durability: Durability::Power,
@@ -100,40 +99,40 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets the durability of a commit when it is acknowledged.
+    /// How durable a commit is when it is acknowledged.
     #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// Sets the longest wait for locks; with zero, a call fails at once if one is held.
+    /// The longest wait for locks; with zero a call fails at once if one is held.
     #[must_use]
     pub fn lock_timeout(self, lock_timeout: Duration) -> Self {
         Self { lock_timeout, ..self }
     }
 
-    /// Sets the limits of the history.
+    /// How much history is kept.
     #[must_use]
     pub fn retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
     }
 
-    /// Sets the program that runs the engine, with its version, for messages and the log.
+    /// The program that runs the engine, with its version, for messages and the log.
     #[must_use]
     pub fn program(self, program: impl Into<String>) -> Self {
         Self { program: program.into(), ..self }
     }
 }
 
-/// Options of undo and redo.
+/// Options of an undo or redo.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct UndoOptions {
-    /// Reports what would be done, and writes nothing.
+    /// Reports what would be done; writes nothing.
     pub dry_run: bool,
-    /// Also reverts in files that changed since, if only other lines changed.
+    /// Reverts also in files that changed since, if they changed in other lines only.
     pub rebase: bool,
-    /// Decides, with the old contents in place, whether they stay.
+    /// A check that decides, with the old contents in place, whether they stay.
     pub check: Option<Check>,
 }
 
@@ -144,13 +143,13 @@ impl UndoOptions {
         Self { dry_run, ..self }
     }
 
-    /// Also reverts in files that changed since, if only other lines changed.
+    /// Reverts also in files that changed since, if they changed in other lines only.
     #[must_use]
     pub fn rebase(self, rebase: bool) -> Self {
         Self { rebase, ..self }
     }
 
-    /// Sets a program that decides, with the old contents in place, whether they stay.
+    /// Lets a check decide, with the old contents in place, whether they stay.
     #[must_use]
     pub fn check(self, check: impl Into<Option<Check>>) -> Self {
         Self { check: check.into(), ..self }
@@ -161,18 +160,18 @@ impl UndoOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Decision {
-    /// As the recovery table says.
+    /// What the recovery table says.
     #[default]
     Table,
     /// Commit it.
     Forward,
     /// Roll it back.
     Back,
-    /// Put its folder aside; the files stay as they are.
+    /// Move its folder to `kept/`, and leave the files as they are.
     Discard,
 }
 
-/// Options of a recovery.
+/// How to recover.
 ///
 /// ```
 /// use txedit::{Decision, Engine, RecoverOptions};
@@ -196,22 +195,22 @@ pub enum Decision {
 pub struct RecoverOptions {
     /// The decision.
     pub decision: Decision,
-    /// Reports what would be done, and does nothing.
+    /// Reports what would be done; does nothing.
     pub plan_only: bool,
-    /// Uses a journal that was not written in its folder.
+    /// Acts on a journal that was not born where it is.
     pub trust_journal: bool,
-    /// Uses a journal of another machine.
+    /// Acts on a journal of another machine.
     pub other_host: bool,
 }
 
 impl RecoverOptions {
-    /// Recovers as the recovery table says, and only what was interrupted on this machine and in this folder.
+    /// Recovers by the recovery table, and only what was interrupted on this machine and in this place.
     #[must_use]
     pub const fn new() -> Self {
         Self { decision: Decision::Table, plan_only: false, trust_journal: false, other_host: false }
     }
 
-    /// Sets the decision about the transaction; only for one that is named.
+    /// Decides on the transaction; only one that is named.
     #[must_use]
     pub const fn decision(self, decision: Decision) -> Self {
         Self { decision, ..self }
@@ -223,13 +222,13 @@ impl RecoverOptions {
         Self { plan_only, ..self }
     }
 
-    /// Uses a journal that was not written in its folder.
+    /// Acts on a journal that was not born where it is.
     #[must_use]
     pub const fn trust_journal(self, trust_journal: bool) -> Self {
         Self { trust_journal, ..self }
     }
 
-    /// Uses a journal of another machine.
+    /// Acts on a journal of another machine.
     #[must_use]
     pub const fn other_host(self, other_host: bool) -> Self {
         Self { other_host, ..self }

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 
 impl Engine {
-    /// Reads a file of at most `max_bytes`. Locks nothing and changes nothing; an error if the file changes meanwhile.
+    /// Reads a file of at most `max_bytes`. Nothing is locked or changed; it is an error if the file changes meanwhile.
     pub fn read(&self, path: &Path, max_bytes: u64) -> Result<FileContent> {
         let mut resolver = self.resolver();
         let place = resolver.place(&path.into())?;

@@ -15,13 +15,30 @@ pub use interrupted::{
     Interrupted, InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Untrusted,
 };
 
-/// The result of a request, or of its dry run.
+/// The result of a request: what was done, or would be.
+///
+/// ```
+/// use txedit::report::Operation;
+/// use txedit::{Digest, Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one one\n")?;
+/// let request = Request::new().edit("a.txt", Edit::replace_all("one", "two")).create("b.txt", "new\n");
+/// let report = Engine::open(root)?.apply(&request, Run::default())?;
+///
+/// let [edited, created] = &report.files[..] else { panic!("one for each file of the request") };
+/// assert_eq!((edited.operation, edited.edits[0].replaced), (Operation::Edit, 2));
+/// assert_eq!((created.operation, created.hash_before), (Operation::Create, None));
+/// assert_eq!(created.hash_after, Some(Digest::of(b"new\n")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The transaction; `None` for a dry run, and if nothing had to be changed.
+    /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
-    /// True if nothing was written because the caller asked for that.
+    /// True if nothing was written because this was a dry run.
     pub dry_run: bool,
     /// One for each file of the request, in its order.
     pub files: Vec<FileReport>,
@@ -29,14 +46,15 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The check that passed.
     pub check: Option<CheckRun>,
-    /// True if nothing had to be done because the same request was committed before. The reports of its files then
-    /// describe the present: see [`Extra::in_place`].
+    /// True if nothing had to be done because the same request was committed before. Its files are then described as
+    /// they are now: see [`Extra::in_place`].
     pub already_applied: bool,
-    /// The transaction that reverted it since, if the same request was committed before.
+    /// The transaction that undid it since, if the same request was committed before.
     pub undone_by: Option<String>,
     /// The transaction that this one reverts, if it is an undo.
     pub reverts: Option<Box<Reverted>>,
-    /// The number of attempts while another program was writing the files; 0 if it cannot be retried.
+    /// The number of attempts, because another program was writing the files meanwhile; 0 where there cannot be
+    /// several.
     pub attempts: usize,
 }
 
@@ -46,7 +64,7 @@ pub struct Report {
 pub struct Reverted {
     /// Its id.
     pub id: String,
-    /// The program that committed it, by its own account.
+    /// The program that committed it, as it named itself.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
@@ -58,20 +76,20 @@ pub struct Reverted {
 pub struct FileReport {
     /// The path as the caller wrote it.
     pub path: AskedPath,
-    /// The operation.
+    /// What was done.
     pub operation: Operation,
-    /// One for each edit.
+    /// The result of each edit.
     pub edits: Vec<Applied>,
-    /// The digest before; `None` if the file did not exist.
+    /// The digest before; `None` if there was no file.
     pub hash_before: Option<Digest>,
-    /// The digest after; `None` if the file was removed. The present digest, if the request was committed before.
+    /// The digest after; `None` if there is no file any more. If the request was committed before, the digest now.
     pub hash_after: Option<Digest>,
-    /// The rest, which few files have.
+    /// Details that few files have.
     pub extras: Extras,
 }
 
 impl FileReport {
-    /// The number of edits that changed something; a text replaced by itself counts as found, not as changed.
+    /// The number of edits that changed something; replacing a text by itself changes nothing.
     #[must_use]
     pub fn edits_that_changed(&self) -> usize {
         self.edits.iter().filter(|edit| edit.replaced > 0).count()
@@ -79,7 +97,7 @@ impl FileReport {
 }
 
 impl Report {
-    /// The same with absolute paths, for callers that use no others.
+    /// This report with absolute paths, for callers that name files by nothing else.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
         for file in &mut self.files {
@@ -95,7 +113,7 @@ impl Report {
     }
 }
 
-/// The parts of a report that few files have: an [`Extra`] that takes one word while it is empty.
+/// Details that few files have: [`Extra`] as a value, which takes one word while it is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extras(Option<Box<Extra>>);
 
@@ -120,28 +138,28 @@ impl DerefMut for Extras {
     }
 }
 
-/// The parts of a report that few files have.
+/// Details that few files have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Extra {
-    /// The path to which it was moved.
+    /// The new name of a moved file.
     pub renamed_to: Option<AskedPath>,
-    /// The copy of the old content.
+    /// The backup of the old content.
     pub backup: Option<PathBuf>,
-    /// The whole new content, if asked for.
+    /// The whole new content, if it was asked for.
     pub content: Option<Vec<u8>>,
     /// A bounded unified diff, for a dry run.
     pub diff: Option<String>,
-    /// Another program's changes to the file, over which the staged edits were carried, as a diff.
+    /// The changes of another program to the file, as a diff, before the staged edits were carried over to it.
     pub rebased: Option<String>,
-    /// True if it is still as the request left it; only if the request was committed before.
+    /// True if the file is still as the request left it; only present if the request was committed before.
     pub in_place: Option<bool>,
     /// Warnings about this file.
     pub warnings: Vec<String>,
 }
 
 impl Extra {
-    /// The empty value.
+    /// No details.
     pub const NONE: Self = Self {
         renamed_to: None,
         backup: None,
@@ -159,9 +177,9 @@ impl Extra {
 pub struct Staged {
     /// The open transaction; `None` for a dry run.
     pub id: Option<String>,
-    /// The time when it expires if nothing more is staged: RFC 3339, UTC.
+    /// The time at which it expires if nothing more is staged: RFC 3339, UTC.
     pub expires: Option<String>,
-    /// The report of the edits staged now, which apply to the result of those staged before.
+    /// The result of what was staged now, on top of what was staged before.
     pub report: Report,
     /// Other open transactions that touch the same files.
     pub overlaps: Vec<Overlap>,
@@ -171,7 +189,7 @@ pub struct Staged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// The other one.
+    /// The id of the other transaction.
     pub id: String,
     /// The program that opened it.
     pub owner: String,
@@ -179,15 +197,15 @@ pub struct Overlap {
     pub path: PathBuf,
 }
 
-/// The effect that the commit of an open transaction would have.
+/// What the commit of an open transaction would do.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
     /// The open transaction.
     pub id: String,
-    /// The time when it expires.
+    /// The time at which it expires.
     pub expires: String,
-    /// A hash of everything that would be done, to be passed to the commit.
+    /// The hash of everything that would be done, for the commit.
     pub plan_hash: Digest,
     /// The files, with their diffs and hashes.
     pub report: Report,
@@ -199,9 +217,9 @@ pub struct Preview {
 pub struct OpenTransaction {
     /// Its id.
     pub id: String,
-    /// The time when it was opened: RFC 3339, UTC.
+    /// The time at which it was opened: RFC 3339, UTC.
     pub opened: String,
-    /// The time when it expires.
+    /// The time at which it expires.
     pub expires: String,
     /// True if it has expired.
     pub is_expired: bool,
@@ -209,15 +227,15 @@ pub struct OpenTransaction {
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
-    /// Its files, relative to the workspace, each with what is to be done.
+    /// Its files, relative to the workspace, each with the operation that is staged.
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// The content of a file, and the digest by which a request can expect it.
+/// The content of a file, and the digest that a request may expect of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileContent {
-    /// Its path, relative to the root and without symlinks.
+    /// The path, relative to the root and without symlinks.
     pub path: PathBuf,
     /// All of its bytes.
     pub bytes: Vec<u8>,
@@ -225,28 +243,28 @@ pub struct FileContent {
     pub digest: Digest,
 }
 
-/// An operation on a file.
+/// What was done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
     /// Some bytes were replaced.
     Edit,
-    /// It was created.
+    /// The file is new.
     Create,
-    /// It got a whole new content.
+    /// The whole content was replaced.
     Replace,
-    /// It was deleted.
+    /// The file was deleted.
     Delete,
-    /// It was moved, perhaps with edits.
+    /// The file was moved, perhaps with edits.
     Rename,
     /// Only its mode changed.
     Mode,
-    /// Nothing had to be changed.
+    /// Nothing: the file is already as requested.
     None,
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 7] =
         [Self::Edit, Self::Create, Self::Replace, Self::Delete, Self::Rename, Self::Mode, Self::None];
 
@@ -271,25 +289,25 @@ impl Operation {
 pub struct Logged {
     /// Its id.
     pub id: String,
-    /// The time of its commit: RFC 3339, UTC.
+    /// The time of the commit: RFC 3339, UTC.
     pub time: String,
-    /// The program that committed it, by its own account.
+    /// The program that committed it, as it named itself.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
     /// The transaction that it reverts.
     pub reverts: Option<String>,
-    /// The transaction that reverts it.
+    /// The transaction that reverted it.
     pub reverted_by: Option<String>,
-    /// The open transaction that it was before its commit.
+    /// The id that it had while it was open.
     pub opened: Option<String>,
     /// The check that passed.
     pub check: Option<CheckRun>,
-    /// Each file, relative to the workspace, with what was done: `("edit", "src/a.rs")`.
+    /// Its operations and their files, relative to the workspace: `("edit", "src/a.rs")`.
     pub files: Vec<(String, PathBuf)>,
-    /// Warnings: originals that changed since.
+    /// Warnings about it, such as originals that changed since.
     pub warnings: Vec<String>,
-    /// Why only its id is known: its journal does not verify, or was not written here.
+    /// The reason why only its id is known: its journal does not verify, or was not born here.
     pub unreadable: Option<String>,
 }
 
@@ -316,7 +334,7 @@ impl Logged {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Shown {
-    /// As in the log.
+    /// Its entry in the log.
     pub logged: Logged,
     /// For each file: kind, path, added lines, removed lines, unified diff.
     pub files: Vec<ShownFile>,
@@ -330,9 +348,9 @@ pub struct ShownFile {
     pub kind: String,
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// Lines added and removed, if both contents are known and may be shown.
+    /// The number of lines added and removed, if both contents are known and may be shown.
     pub lines: Option<(usize, usize)>,
-    /// The unified diff; if a content is lost or may not be shown, it says so.
+    /// The unified diff, or the reason why there is none: a content is gone, or may not be shown.
     pub diff: String,
 }
 
@@ -346,9 +364,9 @@ pub struct Status {
     pub open: Vec<OpenTransaction>,
     /// Kept contents.
     pub kept: Vec<Kept>,
-    /// Transactions in history whose journal does not verify, oldest first: a person must put each aside.
+    /// Transactions in history whose journal does not verify, oldest first; a person must discard each.
     pub unreadable: Vec<Unreadable>,
-    /// Anything else: a state folder that is ignored, originals that changed in history.
+    /// Other warnings: a state folder that is ignored, originals in history that changed.
     pub warnings: Vec<String>,
 }
 
@@ -358,9 +376,9 @@ pub struct Status {
 pub struct Unreadable {
     /// The name of its folder.
     pub id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The steps that a person can take.
+    /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
 }
 
@@ -368,9 +386,9 @@ pub struct Unreadable {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Kept {
-    /// The transaction.
+    /// The id of the transaction.
     pub id: String,
-    /// Its contents that belong to other programs.
+    /// Its contents that are another program's.
     pub contents: Vec<crate::error::KeptContent>,
 }
 
@@ -382,6 +400,6 @@ pub struct Pruned {
     pub ids: Vec<String>,
     /// The bytes of their originals.
     pub bytes: u64,
-    /// Those that were kept because another program wrote into their originals.
+    /// The transactions whose originals somebody had written into; they are in `kept/`.
     pub left: Vec<String>,
 }

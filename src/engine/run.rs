@@ -1,4 +1,4 @@
-//! A call of the engine as its caller observes and cancels it.
+//! How a caller observes and cancels a call of the engine.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use crate::cancel::{CancelToken, NEVER};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Reading, hashing, matching.
+    /// Reading, hashing and matching.
     Read,
     /// Writing new contents into the transaction's folder.
     Stage,
-    /// Swapping them with the targets.
+    /// Exchanging new contents with the targets.
     Swap,
     /// Running the check.
     Check,
-    /// Rolling back.
+    /// Rolling targets back.
     Undo,
 }
 
-/// Follows the progress of a call, and the output of its check.
+/// Follows the progress of a call and the output of its check.
 ///
-/// If it panics, everything that was swapped is rolled back, then the call ends with that panic; after the last swap
+/// If it panics, the call ends with that panic, once everything that was swapped is rolled back; after the last swap
 /// the transaction stays committed.
 ///
 /// ```
@@ -52,7 +52,7 @@ pub enum Phase {
 /// # }
 /// ```
 pub trait Observer: Sync {
-    /// Called before each file: `done` of `total` files have passed `phase`.
+    /// Called before each file: `done` of `total` files have completed `phase`.
     fn progress(&self, phase: Phase, done: usize, total: usize);
 
     /// Called with the output of the check, as it comes.
@@ -72,7 +72,7 @@ impl Observer for Unobserved {
     fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
 }
 
-/// The observer of one call, and the token that cancels it; by default, neither.
+/// How one call is observed and cancelled; by default, neither.
 ///
 /// ```
 /// use txedit::{CancelToken, Observer, Phase, Run};
@@ -96,12 +96,12 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Stops the call before its first swap, once the token is cancelled.
+    /// Stops the call once the token is cancelled, if nothing is swapped yet.
     pub const fn cancelled_by(self, token: &'a CancelToken) -> Self {
         Self { cancel: token, ..self }
     }
 
-    /// Reports the progress to this observer.
+    /// Reports progress to the observer.
     pub const fn observed_by(self, observer: &'a dyn Observer) -> Self {
         Self { observer, ..self }
     }

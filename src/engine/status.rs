@@ -33,7 +33,7 @@ pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Stat
     Ok(status)
 }
 
-/// The damaged transactions in history, and the ids of copies. Those of other users are in the warnings already.
+/// The damaged transactions in history, and the ids of copies. Other users' folders are among the warnings already.
 fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(state)? {
@@ -47,7 +47,7 @@ fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
     Ok((damaged, copies))
 }
 
-/// The damaged transactions in history: a person must put each aside.
+/// The damaged transactions in history; a person must discard each.
 pub(super) fn damaged(state: &StateFolder) -> Result<Vec<Doubtful>> {
     Ok(in_history(state)?.0)
 }
@@ -58,7 +58,7 @@ fn unreadable(doubtful: &Doubtful) -> Unreadable {
     Unreadable { id: id.clone(), reason, next_steps: vec![NextStep::Discard { id: id.clone() }] }
 }
 
-/// One warning for all copies: a copied workspace has many.
+/// One warning for all copies, of which a copied workspace has many.
 fn told_of_copies(copies: &[String]) -> Option<String> {
     let (count, newest) = (copies.len(), copies.last()?);
     Some(format!(
@@ -67,7 +67,7 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
     ))
 }
 
-/// The report of an id in `txn/`; `None` if it vanished meanwhile. Changes nothing.
+/// The report of the transaction under an id in `txn/`; `None` if it is gone by now. Nothing is touched.
 fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     drop(folder);
@@ -85,7 +85,7 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
         JournalStatus::Running => {
             let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
             let Some(folder) = open_transaction(&state.workspace, &section, id)? else { return Ok(None) };
-            // It has a journal once its contents are staged.
+            // It has a journal once it is staged.
             let journal = interrupted::read_born_here(&state.workspace, &folder, id)?;
             let running = entry(RecoveryAction::Leave, describe::at_work(state, id)?, Vec::new());
             let running = Interrupted { running: true, ..running };

@@ -20,65 +20,37 @@ use crate::plan::Access;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
-#[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "testing")),
     expect(dead_code, reason = "only the front-ends read input")
 )]
 pub(crate) mod input;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod input;
-#[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "testing")),
     expect(dead_code, reason = "some facts are asked for by the front-ends alone")
 )]
 pub(crate) mod os;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod os;
 #[cfg(feature = "cli")]
 pub(crate) mod output;
-#[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "testing")),
     expect(dead_code, reason = "only the command line asks for all guarantees")
 )]
 pub(crate) mod probe;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod probe;
-#[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "delegate", feature = "testing")),
     expect(dead_code, reason = "only the front-ends have scratch folders")
 )]
 pub(crate) mod scratch;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod scratch;
 #[cfg(any(test, feature = "testing"))]
 pub mod sim;
-#[cfg(not(feature = "testing"))]
 pub(crate) mod threads;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod threads;
-#[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "delegate", feature = "testing")),
     expect(dead_code, reason = "only a delegation reads a whole tree")
 )]
 pub(crate) mod tree;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod tree;
-#[cfg(not(feature = "testing"))]
 pub(crate) mod walk;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod walk;
 
 pub use os::OsFs;
 
@@ -256,7 +228,7 @@ pub struct Metadata {
 impl Metadata {
     /// Owner and attributes, as plans and journals record them beside the mode.
     #[must_use]
-    pub fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         Access { user: self.user, group: self.group, attributes: self.attributes.digest() }
     }
 }

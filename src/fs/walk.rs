@@ -207,7 +207,7 @@ impl<T> Gathered<T> {
         match read(path, cancel, buffer) {
             Ok(true) => {}
             Ok(false) => return self.warn(format!("{} is too large to be searched", path.display())),
-            Err(error) => return self.warn(error.to_string()),
+            Err(error) => return self.warn(error.message().to_owned()),
         }
         if memchr::memchr(0, buffer).is_some() {
             self.binary.fetch_add(1, Ordering::Relaxed);

@@ -26,14 +26,16 @@ use std::path::Path;
 
 use crate::digest::Digest;
 use crate::identity::Identity;
-use crate::path::RelPath;
-use crate::plan::{self, FileState, Hashed};
+use crate::plan::{self, Hashed};
 
-pub mod record;
-pub mod recover;
-pub mod reverse;
-pub mod scan;
+pub(crate) mod record;
+pub(crate) mod recover;
+pub(crate) mod reverse;
+pub(crate) mod scan;
 
+pub use crate::index::{EntryIndex, IndexVec};
+pub use crate::path::{PathProblem, RelPath};
+pub use crate::plan::{Access, FileState};
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
 /// The version of the format that is written. Version 1, which records neither owners nor attributes, can be read.
@@ -45,7 +47,7 @@ pub struct Journal {
     /// The first line.
     pub header: Header,
     /// The entries of the plan; the index of each is its slot.
-    pub entries: Vec<Record>,
+    pub entries: IndexVec<EntryIndex, Record>,
     /// True if a crash before `journal.done` rolls everything back, whatever the evidence.
     pub back_on_crash: bool,
 }
@@ -254,26 +256,27 @@ impl Journal {
     }
 }
 
-/// The name of the slot of entry `index`.
+/// The name of the slot of an entry.
 #[must_use]
-pub fn slot_name(index: usize) -> String {
-    format!("{index:06}")
+pub fn slot_name(entry: EntryIndex) -> String {
+    format!("{:06}", entry.0)
 }
 
 /// The name beside the slot of entry `index` for what a check, or another program, put in the place of its target (or
 /// of a folder `above` levels higher): a rollback moves it there.
 #[must_use]
-pub fn kept_name(index: usize, above: usize) -> String {
-    if above == 0 { format!("{index:06}.kept") } else { format!("{index:06}.kept.{above}") }
+pub fn kept_name(entry: EntryIndex, above: usize) -> String {
+    let slot = slot_name(entry);
+    if above == 0 { format!("{slot}.kept") } else { format!("{slot}.kept.{above}") }
 }
 
 /// The entry and the number of levels above its target, from such a name.
 #[must_use]
-pub fn kept_place(name: &str) -> Option<(usize, usize)> {
+pub fn kept_place(name: &str) -> Option<(EntryIndex, usize)> {
     let (index, rest) = name.split_once(".kept")?;
     let above = rest.strip_prefix('.').unwrap_or("0");
-    let (index, above) = (index.parse().ok()?, above.parse().ok()?);
-    (kept_name(index, above) == name).then_some((index, above))
+    let (entry, above) = (EntryIndex(index.parse().ok()?), above.parse().ok()?);
+    (kept_name(entry, above) == name).then_some((entry, above))
 }
 
 /// The suffix of the copy of an original.
@@ -282,8 +285,15 @@ pub const ORIGINAL: &str = ".original";
 /// The name of a copy of the original of entry `index`: made if its inode had other names, through which the slot could
 /// be written.
 #[must_use]
-pub fn original_name(index: usize) -> String {
-    format!("{index:06}{ORIGINAL}")
+pub fn original_name(entry: EntryIndex) -> String {
+    format!("{}{ORIGINAL}", slot_name(entry))
+}
+
+/// The entry of whose original a file of this name is the copy.
+#[must_use]
+pub fn entry_of_original(name: &str) -> Option<EntryIndex> {
+    let entry = EntryIndex(name.strip_suffix(ORIGINAL)?.parse().ok()?);
+    (original_name(entry) == name).then_some(entry)
 }
 
 /// The state of a transaction: the name of its journal.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Header, Journal, Owner, Record, RecordedChange, slot_name};
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::path::RelPath;
 use crate::plan::{Access, FileState};
 
@@ -54,8 +55,8 @@ pub fn encode(journal: &Journal) -> Vec<u8> {
 pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
     let mut chain = Chain::default();
     chain.append(to, &HeaderLine::from(&journal.header))?;
-    for (index, record) in journal.entries.iter().enumerate() {
-        chain.append(to, &EntryLine::new(index, record))?;
+    for (entry, record) in journal.entries.numbered() {
+        chain.append(to, &EntryLine::new(entry, record))?;
     }
     let seal = SealLine { sealed: journal.entries.len() as u64, back_on_crash: journal.back_on_crash };
     chain.append(to, &seal)
@@ -239,10 +240,10 @@ impl HeaderLine {
 }
 
 impl<'a> EntryLine<'a> {
-    fn new(index: usize, record: &'a Record) -> Self {
+    fn new(entry: EntryIndex, record: &'a Record) -> Self {
         let path = record.path.as_path().as_os_str();
         Self {
-            slot: slot_name(index),
+            slot: slot_name(entry),
             kind: record.change.kind().into(),
             path: path.to_str().map(Cow::from),
             path_hex: path.to_str().is_none().then(|| to_hex(path.as_bytes())),
@@ -253,8 +254,8 @@ impl<'a> EntryLine<'a> {
         }
     }
 
-    pub(super) fn read(self, index: usize, version: u64) -> Result<Record, &'static str> {
-        if self.slot != slot_name(index) {
+    pub(super) fn read(self, entry: EntryIndex, version: u64) -> Result<Record, &'static str> {
+        if self.slot != slot_name(entry) {
             return Err("the slot of its place");
         }
         let path = match (self.path, self.path_hex) {

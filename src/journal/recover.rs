@@ -140,7 +140,7 @@ pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
     }
 }
 
-/// The class of an entry during a rollback after a check. What was in the way of an entry was put aside, not into the
+/// The class of an entry during a rollback after a check. What was in the way of an entry was moved to kept content, not into the
 /// slot: so the original at the target and an empty slot mean that the entry was put back.
 #[must_use]
 pub fn classify_checked(record: &Record, observed: &Observed) -> Class {

@@ -48,18 +48,18 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
     let mut folders = BTreeSet::new();
     let mut entries = Vec::new();
     let mut emptied = Vec::new();
-    for (index, (record, now)) in journal.entries.iter().zip(now).enumerate() {
+    for ((entry, record), now) in journal.entries.numbered().zip(now) {
         let restored = |before: FileState, keeps_time| New {
             state: before,
-            content: NewContent::Spliced(SourceId(index), Splices::none()),
-            dressed_as: Some(SourceId(index)),
+            content: NewContent::Spliced(SourceId::from(entry), Splices::none()),
+            dressed_as: Some(SourceId::from(entry)),
             keeps_time,
         };
         let change = match record.change {
             journal::RecordedChange::Edit { .. } if now.carried.is_some() => {
                 let (Some(carried), Some(found)) = (&now.carried, now.state) else { continue };
-                let content = NewContent::Spliced(SourceId(index), carried.splices.clone());
-                let dressed_as = Some(SourceId(index));
+                let content = NewContent::Spliced(SourceId::from(entry), carried.splices.clone());
+                let dressed_as = Some(SourceId::from(entry));
                 PlannedChange::Edit(found, New { state: carried.state, content, dressed_as, keeps_time: false })
             }
             journal::RecordedChange::Edit { before, after, .. } => {
@@ -67,7 +67,7 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
             }
             journal::RecordedChange::Create { after, .. } => PlannedChange::Delete(after),
             journal::RecordedChange::Delete { before, .. } => {
-                folders.extend(now.missing.iter().map(|path| (path.clone(), index)));
+                folders.extend(now.missing.iter().map(|path| (path.clone(), None)));
                 PlannedChange::Create(restored(before, there.contains(&before.digest)))
             }
             journal::RecordedChange::FileToFolder { before, .. } => {
@@ -75,11 +75,11 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
                 PlannedChange::FolderToFile(restored(before, there.contains(&before.digest)))
             }
             journal::RecordedChange::FolderToFile { after, .. } => {
-                folders.insert((record.path.clone(), index));
+                folders.insert((record.path.clone(), None));
                 PlannedChange::Delete(after)
             }
             journal::RecordedChange::RemoveFolder { .. } => {
-                folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), index)));
+                folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), None)));
                 continue;
             }
             journal::RecordedChange::Folder { .. } => continue,
@@ -87,11 +87,7 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
         entries.push(Entry { path: record.path.clone(), change, asked_by: None });
     }
     entries.append(&mut emptied);
-    let mut plan = Plan::assemble(folders, entries)?;
-    for entry in &mut plan.entries {
-        entry.asked_by = None;
-    }
-    Ok(plan)
+    Plan::assemble(folders, entries)
 }
 
 fn refuse_conflicts(journal: &Journal, now: &[PresentTarget]) -> Result<(), Error> {

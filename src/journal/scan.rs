@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::record::{Chain, EntryLine, HeaderLine, SealLine};
 use super::{Header, Journal, Record, VERSION};
 use crate::digest::Digest;
+use crate::index::{EntryIndex, IndexVec};
 use crate::limits;
 
 /// Why bytes are not a journal that can be used.
@@ -81,7 +82,7 @@ pub struct Beginning {
     /// The first line.
     pub header: Header,
     /// The first entries.
-    pub entries: Vec<Record>,
+    pub entries: IndexVec<EntryIndex, Record>,
     /// True if more lines than the seal follow.
     pub has_more: bool,
 }
@@ -98,12 +99,12 @@ pub fn read_if(
     if wanted(&header) {
         return lines.whole(header).map(Extract::Whole);
     }
-    let mut entries = Vec::new();
+    let mut entries = IndexVec::default();
     while let (json, false) = lines.next()? {
         if entries.len() == few {
             return Ok(Extract::Beginning(Beginning { header, entries, has_more: true }));
         }
-        let (slot, line) = (entries.len(), entries.len() + 2);
+        let (slot, line) = (entries.next_index(), entries.len() + 2);
         let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
         entries.push(record.read(slot, header.version).map_err(|e| unexpected(line, e))?);
     }
@@ -138,7 +139,7 @@ impl<R: BufRead> JournalLines<R> {
 
     /// Reads the lines after the header, to the end.
     fn whole(mut self, header: Header) -> Result<Journal, UnreadableJournal> {
-        let mut entries: Vec<Record> = Vec::new();
+        let mut entries = IndexVec::<EntryIndex, Record>::default();
         let mut paths = HashSet::new();
         loop {
             let line = self.line + 1;
@@ -150,11 +151,11 @@ impl<R: BufRead> JournalLines<R> {
                 }
                 return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
             }
-            if entries.len() >= limits::FILES * 2 {
+            if entries.len() >= limits::ENTRIES {
                 return Err(unexpected(line, "the seal: there are too many entries").into());
             }
             let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-            let record = record.read(entries.len(), header.version).map_err(|e| unexpected(line, e))?;
+            let record = record.read(entries.next_index(), header.version).map_err(|e| unexpected(line, e))?;
             if !paths.insert(record.path.clone()) {
                 return Err(unexpected(line, "a path that no other entry has").into());
             }

@@ -86,7 +86,10 @@ fn not_found(uri: &str) -> ErrorData {
 }
 
 pub(super) fn failed(error: &Error) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), Some(serde_json::json!({ "error_code": error.kind().code() })))
+    ErrorData::internal_error(
+        error.message().to_owned(),
+        Some(serde_json::json!({ "error_code": error.kind().code() })),
+    )
 }
 
 /// The ids that begin with `start`, for `txedit://transactions/{id}/diff`. Blocks.

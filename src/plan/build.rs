@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{Access, Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::path::RelPath;
 use crate::request::edit::Edit;
 use crate::request::{self, FileRequest, Mode};
@@ -26,17 +27,17 @@ pub struct Target {
     pub new_access: Option<Access>,
 }
 
-/// The targets of one file of a request, as indices.
+/// The targets of one file of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetIds {
     /// The path that the entry names.
-    pub subject: usize,
+    pub subject: TargetIndex,
     /// The new path of the file.
-    pub destination: Option<usize>,
+    pub destination: Option<TargetIndex>,
     /// The path of a copy of the old content.
-    pub backup: Option<usize>,
+    pub backup: Option<TargetIndex>,
     /// The file of which it becomes a copy.
-    pub origin: Option<usize>,
+    pub origin: Option<TargetIndex>,
 }
 
 /// The number of bytes gathered for one call of the hash: it needs some to be fast, and the cache has room for them.
@@ -75,7 +76,7 @@ impl Base for Vec<u8> {
 /// Collects the changes of each target.
 #[derive(Debug)]
 pub struct Builder {
-    fates: Vec<TargetFate>,
+    fates: IndexVec<TargetIndex, TargetFate>,
 }
 
 /// One target and its change.
@@ -83,33 +84,33 @@ pub struct Builder {
 struct TargetFate {
     target: Target,
     before: Option<FileState>,
-    vacated_by: Option<usize>,
-    filled: Option<(usize, New)>,
+    vacated_by: Option<FileIndex>,
+    filled: Option<(FileIndex, New)>,
 }
 
 impl Builder {
     /// A builder for these targets, which [`TargetIds`] count.
     #[must_use]
-    pub fn new(targets: Vec<Target>) -> Self {
+    pub fn new(targets: IndexVec<TargetIndex, Target>) -> Self {
         let fate = |target| TargetFate { target, before: None, vacated_by: None, filled: None };
         Self { fates: targets.into_iter().map(fate).collect() }
     }
 
     /// Records the state of a target. The state of each existing target must be recorded before
     /// [`finish`](Self::finish), and that of a file's subject before the file is added.
-    pub fn saw(&mut self, target: usize, state: FileState) {
+    pub fn saw(&mut self, target: TargetIndex, state: FileState) {
         self.fates[target].before = Some(state);
     }
 
     /// Records that a file of the request leaves a target. Call it for all files before the first is added: the path is
     /// free for others, wherever in the request they are.
-    pub fn vacate(&mut self, target: usize, file: usize) {
+    pub fn vacate(&mut self, target: TargetIndex, file: FileIndex) {
         self.fates[target].vacated_by = Some(file);
     }
 
     /// The new state of a target, as far as it is known.
     #[must_use]
-    pub fn becomes(&self, target: usize) -> Option<&New> {
+    pub fn becomes(&self, target: TargetIndex) -> Option<&New> {
         self.fates[target].filled.as_ref().map(|(_, new)| new)
     }
 
@@ -117,7 +118,7 @@ impl Builder {
     /// not needed). The caller has checked that the subject exists if it must, and that destinations are free.
     pub fn add(
         &mut self,
-        file: usize,
+        file: FileIndex,
         request: &FileRequest,
         target_ids: TargetIds,
         base: &dyn Base,
@@ -135,7 +136,10 @@ impl Builder {
             }
             request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
                 let edited = base.edit(edits)?.map_err(|refused| {
-                    Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
+                    Error::new(refused.kind, refused.message)
+                        .in_file(file.0)
+                        .in_edit(refused.edit)
+                        .detail(refused.detail)
                 })?;
                 applied = edited.applied;
                 Some(match target_ids.origin {
@@ -150,14 +154,14 @@ impl Builder {
         Ok(applied)
     }
 
-    fn present(&self, target: usize) -> Result<FileState, Error> {
+    fn present(&self, target: TargetIndex) -> Result<FileState, Error> {
         let TargetFate { target: Target { path, .. }, before, .. } = &self.fates[target];
         before.ok_or_else(|| Error::new(ErrorKind::FileNotFound, format!("{path} is not there")).at(path.as_path()))
     }
 
     /// The same content, elsewhere or with another mode.
-    fn moved(from: usize, before: FileState, mode: Option<Mode>) -> New {
-        let source = SourceId(from);
+    fn moved(from: TargetIndex, before: FileState, mode: Option<Mode>) -> New {
+        let source = SourceId::from(from);
         New {
             state: FileState { mode: mode.map_or(before.mode, |mode| mode.of(before.mode)), ..before },
             content: NewContent::Spliced(source, Splices::none()),
@@ -166,7 +170,7 @@ impl Builder {
         }
     }
 
-    fn edited(&self, from: usize, base: &dyn Base, splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
+    fn edited(&self, from: TargetIndex, base: &dyn Base, splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
         let before = self.present(from)?;
         if splices.is_empty() {
             return Ok(Self::moved(from, before, mode));
@@ -174,15 +178,15 @@ impl Builder {
         let size = splices.new_len(base.size()) as u64;
         let mode = mode.map_or(before.mode, |mode| mode.of(before.mode));
         let state = FileState { digest: base.spliced(&splices)?, size, mode, ..before };
-        let source = SourceId(from);
+        let source = SourceId::from(from);
         Ok(New { state, content: NewContent::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
 
     /// A new file with the changed content of another. It is executable if that one is.
     fn copied(
         &self,
-        from: usize,
-        to: usize,
+        from: TargetIndex,
+        to: TargetIndex,
         base: &dyn Base,
         splices: Splices,
         mode: Option<Mode>,
@@ -195,7 +199,7 @@ impl Builder {
     }
 
     /// A whole new content. A file that stays in place keeps its mode and attributes.
-    fn written(&self, at: usize, content: &[u8], mode: Option<Mode>) -> New {
+    fn written(&self, at: TargetIndex, content: &[u8], mode: Option<Mode>) -> New {
         let fate = &self.fates[at];
         let stays = fate.before.filter(|_| fate.vacated_by.is_none());
         let (usual, access) = match stays {
@@ -204,7 +208,7 @@ impl Builder {
         };
         let mode = mode.map_or(usual, |mode| mode.of(usual));
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode, access };
-        let dressed_as = stays.map(|_| SourceId(at));
+        let dressed_as = stays.map(|_| SourceId::from(at));
         New { state, content: NewContent::Bytes(content.to_vec()), dressed_as, keeps_time: false }
     }
 
@@ -219,7 +223,7 @@ impl Builder {
                     (file, PlannedChange::FolderToFile(new))
                 }
                 (None, Some((file, new)), _) => {
-                    folders.extend(target.missing.into_iter().map(|path| (path, file)));
+                    folders.extend(target.missing.into_iter().map(|path| (path, Some(file))));
                     (file, PlannedChange::Create(new))
                 }
                 (Some(before), Some((file, new)), _) if new.state != before => (file, PlannedChange::Edit(before, new)),
@@ -237,22 +241,25 @@ impl Builder {
 }
 
 /// The entry of a folder that is removed together with the one above it.
-pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
+pub(crate) fn removed((path, asked_by): (RelPath, Option<FileIndex>)) -> Entry {
     Entry { path, change: PlannedChange::RemoveFolder, asked_by }
 }
 
 impl Plan {
     /// Puts new folders first, parents before children, and removed ones last, children before parents; refuses a path
     /// that would be both a folder and a file.
-    pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+    pub(crate) fn assemble(
+        folders: BTreeSet<(RelPath, Option<FileIndex>)>,
+        mut files: Vec<Entry>,
+    ) -> Result<Self, Error> {
         put_leaving_last(&mut files);
         if folders.is_empty() {
-            return Ok(Self { entries: files });
+            return Ok(Self { entries: files.into() });
         }
         let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
-        for (path, file) in folders {
+        for (path, asked_by) in folders {
             if entries.last().is_none_or(|last| last.path != path) {
-                entries.push(Entry { path, change: PlannedChange::Folder, asked_by: Some(file) });
+                entries.push(Entry { path, change: PlannedChange::Folder, asked_by });
             }
         }
         let index: HashMap<RelPath, usize> =
@@ -268,13 +275,10 @@ impl Plan {
         if let Some(clash) = files.iter().find(|entry| index.contains_key(&entry.path)) {
             let message = format!("{} would be a file and a folder at once: name another file", clash.path);
             let error = Error::new(ErrorKind::NotARegularFile, message).at(clash.path.as_path());
-            return Err(match clash.asked_by {
-                Some(file) => error.in_file(file),
-                None => error,
-            });
+            return Err(error.asked_by(clash.asked_by));
         }
         entries.append(&mut files);
-        Ok(Self { entries })
+        Ok(Self { entries: entries.into() })
     }
 }
 

@@ -3,6 +3,7 @@
 //! A plan is a value. A dry run prints it, a commit writes it into a journal, and a revert is a plan like any other.
 
 use crate::digest::{Digest, Digester};
+use crate::index::{EntryIndex, FileIndex, IndexVec, TargetIndex};
 use crate::path::RelPath;
 use crate::text::splice::Splices;
 
@@ -13,7 +14,7 @@ pub mod build;
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// The entries; the index of one is its slot.
-    pub entries: Vec<Entry>,
+    pub entries: IndexVec<EntryIndex, Entry>,
 }
 
 /// The change of one path.
@@ -23,8 +24,8 @@ pub struct Entry {
     pub path: RelPath,
     /// The change.
     pub change: PlannedChange,
-    /// The file of the request that asked for it, from 0.
-    pub asked_by: Option<usize>,
+    /// The file of the request that asked for it.
+    pub asked_by: Option<FileIndex>,
 }
 
 /// A kind of change. A rename is a create and a delete; an exchange of two names is two edits.
@@ -97,11 +98,25 @@ pub struct New {
     pub keeps_time: bool,
 }
 
-/// A file that was read for the plan: an index into the snapshots from which it was built.
+/// A file that was read for the plan: a target of a request, or the original of an entry that an undo restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub usize);
 
-/// The source of new bytes.
+impl From<TargetIndex> for SourceId {
+    /// The file at a target of the request.
+    fn from(target: TargetIndex) -> Self {
+        Self(target.0)
+    }
+}
+
+impl From<EntryIndex> for SourceId {
+    /// The original of an entry of the journal that is undone.
+    fn from(entry: EntryIndex) -> Self {
+        Self(entry.0)
+    }
+}
+
+/// Where new bytes come from.
 #[derive(Debug, Clone)]
 pub enum NewContent {
     /// These bytes.

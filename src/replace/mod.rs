@@ -64,6 +64,27 @@ impl Replacements {
 
 /// Searches a tree, and builds the request. Nothing is changed. An error if nothing is found, or the guard's limits are
 /// not met.
+///
+/// ```
+/// use txedit::search::{Query, ReplaceGuard, SearchTree, search};
+/// use txedit::{CancelToken, Engine, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "old older\n")?;
+/// # std::fs::write(root.join("b.txt"), "old\n")?;
+/// let engine = Engine::open(root)?;
+/// let query = Query { pattern: "old".into(), replacement: "new".into(), word: true, ..Query::default() };
+/// let root = engine.root().to_owned();
+/// let tree = SearchTree { base: root.clone(), root, ..SearchTree::default() };
+/// let guard = ReplaceGuard { expected_matches: Some(2), max_files: None };
+///
+/// let found = search(&query, &tree, guard, &CancelToken::new())?;
+/// assert_eq!((found.files.len(), found.matches()), (2, 2));
+/// engine.apply(&found.request, Run::default())?;
+/// assert_eq!(std::fs::read_to_string(engine.root().join("a.txt"))?, "new older\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &CancelToken) -> Result<Replacements> {
     let pattern = Pattern::new(query)?;
     let look = |content: &[u8]| {

@@ -3,6 +3,21 @@
 use std::ops::Range;
 
 /// One replacement.
+///
+/// ```
+/// use txedit::{Anchor, Count, Edit, Engine, Matching, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one \ntwo two\n")?;
+/// let twice = Anchor::Text { text: b"two".to_vec(), count: Count::Exactly(2), matching: Matching::Exact };
+/// let request = Request::new()
+///     .edit("a.txt", Edit { anchor: twice, replacement: b"2".to_vec() })
+///     .edit("a.txt", Edit::replace("one\n2 2\n", "three\n").tolerant()); // But for the space at the end of a line.
+/// Engine::open(root)?.apply(&request, Run::default())?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "three\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// The place of the edit.

@@ -48,6 +48,27 @@ pub struct Request {
 }
 
 /// The change of one file.
+///
+/// ```
+/// use txedit::{Change, Digest, Engine, ErrorKind, FileRequest, IfExists, Mode, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("run.sh"), "echo one\n")?;
+/// let seen = std::fs::read(root.join("run.sh"))?;
+/// let content = Change::Write { content: b"echo two\n".to_vec(), if_exists: IfExists::Replace };
+/// let file = FileRequest::new("run.sh", content).expect(Digest::of(&seen)).mode(Mode::Executable(true));
+/// let request = Request::of_files(vec![file]);
+///
+/// let engine = Engine::open(root)?;
+/// engine.apply(&request, Run::default())?;
+/// assert_eq!(std::fs::read(root.join("run.sh"))?, b"echo two\n");
+///
+/// std::fs::write(root.join("run.sh"), "echo three\n")?;
+/// let error = engine.apply(&request, Run::default()).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::HashMismatch);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FileRequest {

@@ -17,6 +17,8 @@ pub mod check;
 pub mod explore;
 pub mod faults;
 pub mod foreign;
+#[doc(hidden)]
+pub mod internals;
 pub mod pair;
 pub mod scenario;
 pub mod script;
@@ -28,6 +30,7 @@ mod together;
 mod walk;
 mod world;
 
+pub use crate::errno::Errno;
 pub use check::Violation;
 pub use explore::{Explored, Explorer};
 pub use faults::{Fault, Injected};

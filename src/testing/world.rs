@@ -7,6 +7,7 @@ use super::script::ROOT;
 use crate::digest::Digest;
 use crate::fs::FileKind;
 use crate::fs::sim::{SimEntry, SimFs, SimTree};
+use crate::index::EntryIndex;
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 
@@ -82,7 +83,7 @@ fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
     let Some(journal) = tree.get(&folder.join(Mark::Done.file_name())) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
-    let before = journal.entries.get(slot).and_then(|record| record.change.before());
+    let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
     before.is_some_and(|before| before.digest == Digest::of(content))
 }
 

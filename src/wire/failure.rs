@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::hints::{StepWords, recovery_hint, recovery_hint_of};
-use super::response::{Shape, edits_of, text};
+use super::response::{Shape, text};
 use crate::error::{Detail, Error, Outcome};
 use crate::request::{FileRequest, Request};
 use context::context;
@@ -160,14 +160,15 @@ fn failed_file(error: &Error, files: &[FileRequest]) -> Option<usize> {
 
 /// The error message with the place before it: "Edit 2 of 5 in file 1 of 3 failed: …".
 fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String {
-    let total = file.and_then(|index| files.get(index)).map_or(0, |file| edits_of(file).len());
+    let total = file.and_then(|index| files.get(index)).map_or(0, |file| file.edits().len());
+    let message = error.message();
     match (error.edit(), file) {
         (Some(edit), Some(file)) if files.len() > 1 => {
-            format!("Edit {} of {total} in file {} of {} failed: {error}", edit + 1, file + 1, files.len())
+            format!("Edit {} of {total} in file {} of {} failed: {message}", edit + 1, file + 1, files.len())
         }
-        (Some(edit), Some(_)) if total > 0 => format!("Edit {} of {total} failed: {error}", edit + 1),
-        (Some(edit), _) => format!("Edit {} failed: {error}", edit + 1),
-        (None, _) => error.to_string(),
+        (Some(edit), Some(_)) if total > 0 => format!("Edit {} of {total} failed: {message}", edit + 1),
+        (Some(edit), _) => format!("Edit {} failed: {message}", edit + 1),
+        (None, _) => message.to_owned(),
     }
 }
 

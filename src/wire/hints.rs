@@ -1,6 +1,5 @@
 //! Hints for the caller after a failure: one sentence for each kind of failure.
 
-use super::response::edits_of;
 use crate::error::{Error, ErrorKind, NextStep, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
@@ -68,7 +67,7 @@ pub fn with_steps(reason: &str, steps: &[NextStep], words: StepWords) -> String 
 
 /// The hint for a part of a patch, whose sender wrote no `old_string`.
 fn of_patch(error: &Error, request: &Request) -> Option<&'static str> {
-    let edits = edits_of(request.files.get(error.file()?)?);
+    let edits = request.files.get(error.file()?)?.edits();
     match (&edits.get(error.edit()?)?.anchor, error.kind()) {
         (Anchor::Text { .. }, _) => None,
         (_, ErrorKind::MatchNotFound) => {

@@ -9,7 +9,8 @@ pub mod read;
 pub mod replace;
 pub mod request;
 pub mod response;
-pub mod tools;
+#[cfg(feature = "mcp")]
+pub(crate) mod tools;
 
 pub use failure::failure;
 pub use request::{EditJson, FileRequestJson, RequestJson, parse};

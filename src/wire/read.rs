@@ -123,7 +123,7 @@ pub fn text_file(
         return Err(skipped(*kind, message.clone()));
     }
     let content = engine.read(Path::new(named), max_bytes);
-    let content = content.map_err(|error| skipped(error.kind(), error.to_string()))?;
+    let content = content.map_err(|error| skipped(error.kind(), error.message().to_owned()))?;
     match as_text(content.bytes) {
         Some(text) => Ok(TextFile { path: content.path, digest: content.digest, text }),
         None => Err(skipped(ErrorKind::InvalidEncoding, "not a text in UTF-8".to_owned())),

@@ -2,6 +2,7 @@
 //!
 //! Required fields are checked afterwards, so that one answer can name everything that is missing.
 
+#[cfg(feature = "mcp")]
 mod arguments;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::{Findings, at_edit, at_file};
 
+#[cfg(feature = "mcp")]
 pub(super) use arguments::from_arguments;
 
 /// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.
@@ -146,6 +148,24 @@ impl<E> FileRequestJson<E> {
 ///
 /// Invalid JSON, wrong types and unknown fields are reported with their place, line and column, together with
 /// everything else that is wrong with the shape of the request.
+///
+/// ```
+/// use txedit::{Engine, ErrorKind, PathRule, Run, wire};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let json = br#"{"files": [{"file_path": "a.txt", "edits": [{"old_string": "one", "new_string": "two"}]}]}"#;
+/// let request = wire::parse(json)?.into_request(PathRule::AbsoluteOrRelative)?;
+/// let report = Engine::open(root)?.apply(&request, Run::default())?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "two\n");
+/// assert!(wire::success_multi(&report, &request).success);
+///
+/// let error = wire::parse(br#"{"files": [], "dryrun": true}"#).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::ValidationFailed);
+/// assert!(error.to_string().contains("dryrun"), "{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn parse(json: &[u8]) -> Result<RequestJson> {
     if json.len() as u64 > limits::REQUEST_BYTES {
         let message =

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::check::CheckRun;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::request::edit::{Anchor, Edit};
-use crate::request::{Change, FileRequest, Request};
+use crate::request::{FileRequest, Request};
 use crate::text::Applied;
 
 /// The number of characters of an `old_string` that an answer repeats.
@@ -216,7 +216,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         }
         text.into_owned()
     });
-    let asked = asked.map_or(&[][..], edits_of);
+    let asked = asked.map_or(&[][..], FileRequest::edits);
     FileSuccess {
         success: true,
         file_path: text(&file.path),
@@ -250,14 +250,6 @@ fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
         occurrences_replaced: applied.replaced,
         lines: applied.lines.clone(),
         match_kind: applied.match_kind.as_str(),
-    }
-}
-
-/// The edits of a file; none for other kinds of change.
-pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
-    match &file.change {
-        Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits,
-        Change::Write { .. } | Change::Delete | Change::Rename(_) | Change::Mode => &[],
     }
 }
 

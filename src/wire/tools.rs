@@ -12,13 +12,13 @@ use crate::request::Request;
 use crate::request::validate::{PathRule, at_file};
 
 /// The arguments that a caller of a tool sends.
-pub type Arguments = Map<String, Value>;
+pub(crate) type Arguments = Map<String, Value>;
 
 /// The arguments of `multi_edit`: many edits of one file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct MultiEdit {
+pub(crate) struct MultiEdit {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
@@ -39,7 +39,7 @@ pub struct MultiEdit {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct EditFile {
+pub(crate) struct EditFile {
     /// The path of the file, absolute or relative to the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub path: Option<String>,
@@ -57,7 +57,7 @@ pub struct EditFile {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ReadFiles {
+pub(crate) struct ReadFiles {
     /// The paths of the files, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub paths: Option<Vec<String>>,
@@ -69,7 +69,7 @@ pub struct ReadFiles {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ApplyPatch {
+pub(crate) struct ApplyPatch {
     /// The whole patch. Relative paths in it start at the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub patch: Option<String>,
@@ -83,7 +83,7 @@ pub struct ApplyPatch {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ReplaceInFiles {
+pub(crate) struct ReplaceInFiles {
     /// The text to look for, as it stands; with `regex`, a regular expression.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub pattern: Option<String>,
@@ -110,7 +110,7 @@ pub struct ReplaceInFiles {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct StageEdits {
+pub(crate) struct StageEdits {
     /// The open transaction to add to.
     pub transaction_id: Option<String>,
     /// As in `multi_edit_files`.
@@ -126,7 +126,7 @@ pub struct StageEdits {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct OneTransaction {
+pub(crate) struct OneTransaction {
     /// The id of the open transaction.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub transaction_id: Option<String>,
@@ -136,7 +136,7 @@ pub struct OneTransaction {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CommitTransaction {
+pub(crate) struct CommitTransaction {
     /// The id of the open transaction.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub transaction_id: Option<String>,
@@ -150,7 +150,7 @@ pub struct CommitTransaction {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ListTransactions {
+pub(crate) struct ListTransactions {
     /// How many to list, the newest first; 20 unless told otherwise.
     pub limit: Option<usize>,
     /// Only those that touched this file or folder.
@@ -161,7 +161,7 @@ pub struct ListTransactions {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct UndoTransaction {
+pub(crate) struct UndoTransaction {
     /// Without one, the newest of your own that is not undone.
     pub transaction_id: Option<String>,
     /// Only show the diff; write nothing.
@@ -169,7 +169,7 @@ pub struct UndoTransaction {
 }
 
 /// Reads arguments of one level. The tool checks for missing ones.
-pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
+pub(crate) fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let segment = |segment: &Segment| match segment {
             Segment::Seq { index } => Some(index.to_string()),
@@ -183,7 +183,7 @@ pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
 }
 
 /// The required arguments, or one finding for each that is missing.
-pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[String; N]> {
+pub(crate) fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[String; N]> {
     let missing = fields.iter().filter(|(_, value)| value.is_none());
     let missing: Vec<_> =
         missing.map(|(name, _)| finding(vec![(*name).to_owned()], format!("`{name}` is missing"))).collect();
@@ -195,7 +195,7 @@ pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[
 }
 
 /// Reads the arguments of `stage_edits`: the transaction, and the request.
-pub fn parse_stage(mut arguments: Arguments, paths: PathRule) -> Result<(Option<String>, Request)> {
+pub(crate) fn parse_stage(mut arguments: Arguments, paths: PathRule) -> Result<(Option<String>, Request)> {
     let id = match arguments.remove("transaction_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id),
@@ -208,7 +208,7 @@ pub fn parse_stage(mut arguments: Arguments, paths: PathRule) -> Result<(Option<
 }
 
 /// Reads the arguments of `multi_edit_files`. Each text in them is moved into the request.
-pub fn parse_request(arguments: Arguments, paths: PathRule) -> Result<Request> {
+pub(crate) fn parse_request(arguments: Arguments, paths: PathRule) -> Result<Request> {
     from_arguments(arguments, paths)
 }
 
@@ -240,17 +240,17 @@ const EDIT_FILE: &[Field] = &[
 ];
 
 /// Reads the arguments of `multi_edit`.
-pub fn parse_multi_edit(arguments: Arguments, paths: PathRule) -> Result<Request> {
+pub(crate) fn parse_multi_edit(arguments: Arguments, paths: PathRule) -> Result<Request> {
     one_file(arguments, paths, MULTI_EDIT, &["file_path", "edits"])
 }
 
 /// Reads the arguments of `edit_file`.
-pub fn parse_edit_file(arguments: Arguments, paths: PathRule) -> Result<Request> {
+pub(crate) fn parse_edit_file(arguments: Arguments, paths: PathRule) -> Result<Request> {
     one_file(arguments, paths, EDIT_FILE, &["path", "old_string", "new_string"])
 }
 
 /// Moves the places of an answer to where the caller of `edit_file` has them: it knows neither `file_path` nor `edits`.
-pub fn place_in_edit_file(failure: &mut FailureJson) {
+pub(crate) fn place_in_edit_file(failure: &mut FailureJson) {
     for finding in &mut failure.errors {
         finding.path = match finding.path.as_slice() {
             [field] if field == "file_path" => vec!["path".to_owned()],
@@ -295,7 +295,7 @@ fn one_file(arguments: Arguments, paths: PathRule, fields: &[Field], required: &
 /// The findings here, then those of the request that are different.
 fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
     let Detail::Findings(inner) = error.details() else {
-        return Error::new(error.kind(), error.to_string());
+        return Error::new(error.kind(), error.message().to_owned());
     };
     for finding in inner {
         let named = finding.path.last().map(String::as_str);

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use crate::request::edit::Matching;
 
-/// The comparison of the texts of edits with the files. The variants have no doc comments, which would become paragraphs
-/// of `--help`; docs/plan.md explains them.
+/// How texts of edits are compared with the files. The variants have no doc comments, which would become paragraphs of
+/// `--help`; docs/plan.md explains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MatchArg {
     Exact,

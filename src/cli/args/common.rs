@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, ValueEnum};
 
-/// The options that every command takes. Each has one short line of help, without its variable of the environment: the
-/// manual pages name those, and docs/cli.md says the rest.
+/// The options that every command takes. Each has one short line of help, without its environment variable: the manual
+/// pages name those, and docs/cli.md says the rest.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -108,7 +108,7 @@ pub(crate) struct Common {
     pub(crate) verbose: bool,
 }
 
-/// The value of a variable that is yes or no. A word that is neither may be a no that would open a door.
+/// The value of a yes-or-no variable. Any other word is an error: it may be a misspelled no.
 fn yes_or_no(word: &str) -> Result<bool, &'static str> {
     match &*word.to_ascii_lowercase() {
         "1" | "true" | "t" | "yes" | "y" | "on" => Ok(true),

@@ -22,7 +22,7 @@ pub(crate) enum DelegateCommand {
     Verify(VerifyArgs),
 }
 
-/// The arguments of all four.
+/// The arguments of all four commands.
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
     /// The task, or - for stdin
@@ -94,7 +94,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) transaction: Option<String>,
 }
 
-// Without a doc comment, which would become the first line of the command that has these options.
+// No doc: it would be the first line of the command whose options these are.
 #[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
 pub(crate) struct ServerDelegateArgs {

@@ -46,7 +46,7 @@ impl Input {
     }
 }
 
-/// The failure in terms of the patch, if it was one.
+/// The failure in the terms of the patch, if there was one.
 pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
     match patch {
         Some(patch) => Failure { error: patch.explain(failure.error), ..failure },
@@ -54,7 +54,7 @@ pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
     }
 }
 
-/// The format of a patch; `None` for a request in txedit's own format.
+/// The format of a patch; `None` for a plan in txedit's own format.
 fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>> {
     let forced = match forced {
         None => dialect::detect(bytes),
@@ -74,7 +74,7 @@ fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>
     Ok(forced)
 }
 
-/// Reads a plan; relative paths in it start at the root, not at the plan's folder or the current one.
+/// Reads a plan; its relative paths start from the root, wherever the plan and the current folder are.
 pub(super) fn read_plan(plan: &Path, options: &CommonOptions) -> Result<Request> {
     request(&read_input(plan, options)?, None)
 }

@@ -42,7 +42,7 @@ pub(super) fn run(command: &DelegateCommand, options: &CommonOptions) -> Result<
     }
 }
 
-/// The task, and the arguments common to all tasks.
+/// The task, and the arguments that all tasks share.
 fn asked<'a>(command: &'a DelegateCommand, options: &CommonOptions) -> Result<(Task, &'a AskArgs)> {
     let of = |ask: &AskArgs| -> Result<(Option<String>, Option<Vec<String>>)> {
         Ok((Some(prompt(&ask.prompt)?), Some(files(&ask.files, options)?)))
@@ -81,7 +81,7 @@ fn prompt(typed: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| options::usage("prompt", "standard input is not UTF-8"))
 }
 
-/// The typed files as absolute paths, like those of an MCP client.
+/// Absolute paths, like those that a client of the MCP server sends.
 fn files(typed: &[PathBuf], options: &CommonOptions) -> Result<Vec<String>> {
     let name = |path: &PathBuf| options.absolute(path).into_os_string().into_string();
     let names: Result<_, _> = typed.iter().map(name).collect();
@@ -121,7 +121,7 @@ fn answer(done: &Delegated, options: &CommonOptions) -> Result<Answer, Failure> 
     Ok(Answer::new(&DelegateSuccess::from(done), text)?.noting(notes).having_done(changed))
 }
 
-/// The text without control characters, which could command the terminal: another program wrote it.
+/// Without control characters: the text is another program's, and must not control the terminal.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

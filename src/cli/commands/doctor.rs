@@ -74,12 +74,12 @@ struct DoctorJson<'a> {
     commit_steps: &'a [String],
 }
 
-/// A property that was tested.
+/// The result of one test.
 #[derive(Serialize)]
 struct Fact {
     name: &'static str,
     holds: bool,
-    /// True if no commit is possible without it.
+    /// True if nothing can be committed without it.
     needed: bool,
     #[serde(skip)]
     what: &'static str,

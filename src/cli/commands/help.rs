@@ -17,7 +17,7 @@ pub(super) fn run(args: &HelpArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(&json!({"success": true, "subject": args.subject.join(" "), "text": plain}), text)?)
 }
 
-/// The output of `--help` for a command.
+/// The help of a command, as `--help` prints it.
 fn of_command(path: &[String]) -> Result<String> {
     let mut whole = CommandLine::command();
     whole.build();

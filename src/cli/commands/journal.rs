@@ -12,6 +12,7 @@ use crate::cli::output::{Answer, GOOD, NAME, count, styled};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::fs::input;
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::record::{IdentityField, StateField};
 use crate::journal::{self, Journal, Mark, Record};
 use crate::limits;
@@ -28,7 +29,7 @@ pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer,
     Ok(Answer::new(&JournalJson::new(&journal, mark), for_people(&journal, mark))?)
 }
 
-/// The state that the file's name means, if it is the name of a journal.
+/// The state that the file's name stands for, if it is the name of a journal.
 fn mark(path: &Path) -> Option<Mark> {
     let name = path.file_name()?;
     Mark::ALL.into_iter().find(|mark| name == mark.file_name())
@@ -76,15 +77,15 @@ fn for_people(journal: &Journal, mark: Option<Mark>) -> String {
             line(name, &value.escape_debug().to_string());
         }
     }
-    for (slot, record) in journal.entries.iter().enumerate() {
-        push(&mut text, slot, record);
+    for (entry, record) in journal.entries.numbered() {
+        push(&mut text, entry, record);
     }
     text
 }
 
-fn push(text: &mut String, slot: usize, record: &Record) {
+fn push(text: &mut String, entry: EntryIndex, record: &Record) {
     let change = &record.change;
-    let _ = writeln!(text, "{} {:8}{}", journal::slot_name(slot), change.kind(), record.path);
+    let _ = writeln!(text, "{} {:8}{}", journal::slot_name(entry), change.kind(), record.path);
     for (name, state) in [("before", change.before()), ("after", change.after())] {
         if let Some(state) = state {
             let (digest, mode) = (state.digest, state.mode);
@@ -171,16 +172,16 @@ impl<'a> JournalJson<'a> {
             key: header.key.as_deref(),
             request: header.request.map(|digest| digest.to_hex()),
             label: header.label.as_deref(),
-            entries: journal.entries.iter().enumerate().map(|(slot, record)| EntryView::new(slot, record)).collect(),
+            entries: journal.entries.numbered().map(|(entry, record)| EntryView::new(entry, record)).collect(),
         }
     }
 }
 
 impl EntryView {
-    fn new(slot: usize, record: &Record) -> Self {
+    fn new(entry: EntryIndex, record: &Record) -> Self {
         let change = &record.change;
         Self {
-            slot: journal::slot_name(slot),
+            slot: journal::slot_name(entry),
             kind: change.kind(),
             path: record.path.to_string(),
             before: change.before().map(StateField::from),

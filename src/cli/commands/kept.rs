@@ -40,7 +40,7 @@ pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answ
     }
 }
 
-/// Adds the contents that one transaction kept.
+/// Adds the kept content of one transaction.
 pub(super) fn push(text: &mut String, one: &Kept) {
     let _ = writeln!(text, "kept by {}", styled(NAME, &one.id));
     for content in &one.contents {

@@ -54,7 +54,7 @@ pub(super) fn push(text: &mut String, one: &Logged) {
     text.push('\n');
 }
 
-/// The warnings about the transactions.
+/// The warnings about these transactions.
 pub(super) fn warnings<'a>(logged: impl IntoIterator<Item = &'a Logged>) -> Vec<String> {
     let of_one = |one: &'a Logged| one.warnings.iter().map(|w| warning_of(&format!("{}: {w}", one.id)));
     logged.into_iter().flat_map(of_one).collect()

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fs::output;
 use crate::path::shown;
 
-/// A page: its name for `man`, its section, and its text.
+/// A page: its name, as `man` takes it, its section, and its text.
 struct ManPage {
     name: String,
     section: u8,
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ManArgs, options: &CommonOptions) -> Result<Answer, Fai
     Ok(Answer::new(&json, &*text)?.having_done(Some(text.trim_end().to_owned())))
 }
 
-/// A page for each visible command, and one for each topic.
+/// A page for each visible command and each topic.
 fn pages() -> io::Result<Vec<ManPage>> {
     let mut whole = CommandLine::command();
     whole.build();
@@ -63,7 +63,7 @@ fn shown_commands(command: &Command) -> impl Iterator<Item = &Command> {
 
 fn of_command(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let is_root = !name.contains('-');
-    // The usage line is the synopsis; clap's own would list each of the common options.
+    // The usage line serves as the synopsis; a generated one would name each common option.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim().to_owned();
     let command = &command.clone().mut_args(|option| option.hide_env(false));

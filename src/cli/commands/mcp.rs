@@ -1,4 +1,4 @@
-//! `txedit mcp`: turns the arguments into the options of the server.
+//! `txedit mcp`: makes the options of the server from what was typed.
 
 use std::env;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::fs::input;
 use crate::mcp::{self, BearerToken, Http, ServedWorkspace, Toolsets, Verbosity};
 use crate::path::shown;
 
-/// The largest size of a token's file.
+/// The largest size of a token file, in bytes.
 const TOKEN_BYTES: u64 = 4_096;
 
 pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -42,12 +42,12 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
         http,
     };
     mcp::run(workspace, server)?;
-    // Stdout carried the protocol.
+    // Stdout was used for the protocol.
     Ok(Answer::for_people(""))
 }
 
-/// The workspace to serve. A client at the other end of stdin may know it better than the current folder does, and is
-/// asked. Callers over HTTP may be anyone, and are not.
+/// The workspace that is served. A client on stdin may know better than the current folder, and is asked; over HTTP the
+/// caller may be anybody.
 fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace> {
     if args.http.is_some() || options.is_certain() {
         return Ok(ServedWorkspace::known(options.engine()?));

@@ -31,7 +31,7 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
         let plan = engine.recover(id, how)?;
         return Ok(answer(&plan, &plan, args)?);
     }
-    // A recovery can be interrupted and repeated at any point; but its caller wants it to be finished.
+    // A recovery can be interrupted and started again at any point; but a user who runs it wants it finished.
     let _deferred = signals::cancel_token()?;
     let mut plan: Vec<Recovered> = Vec::new();
     let done = engine.recover_with(id, how, &mut |planned| {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
         if !options.quiet && !options.json {
             output::note(format!("{} {}", styled(HEADING, "plan:"), describe(planned, true).trim_end()));
         }
-        // While another program keeps writing, a transaction is planned again; the last plan is the one carried out.
+        // If another program keeps writing, a transaction is planned again; the last plan was carried out.
         plan.retain(|earlier| earlier.id != planned.id);
         plan.push(planned.clone());
     })?;
@@ -61,8 +61,8 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     if done.is_empty() {
         text.push_str("nothing to recover\n");
     }
-    // Whoever names a transaction wants it finished. With a trusted journal the plan has promised that all files are
-    // old.
+    // A user who names a transaction wants it finished. With `--trust-journal`, the plan has promised that all files
+    // become old.
     let is_open = |one: &Recovered| {
         let is_left = !plan_only && args.id.is_some() && one.action == RecoveryAction::Left;
         let is_partly = match one.action {
@@ -82,7 +82,7 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     Ok(Answer::new(&json, text)?.exiting(status).having_done(acted))
 }
 
-/// The plan and the result.
+/// The plan, and what was done.
 #[derive(Serialize)]
 struct RecoverJson {
     success: bool,
@@ -92,7 +92,7 @@ struct RecoverJson {
     recovered: Option<Vec<wire::history::RecoveredJson>>,
 }
 
-/// Returns whether the file does not become new in a recovery that goes forward.
+/// True if the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
     matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
 }
@@ -103,8 +103,8 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
         RecoveryAction::Forward => "will be finished, all files new",
         RecoveryAction::Back => "will be rolled back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
-        RecoveryAction::Discard => "will be put aside, files as they are",
-        RecoveryAction::Running => "is running",
+        RecoveryAction::Discard => "will be moved to kept/, files as they are",
+        RecoveryAction::Running => "is at work",
         RecoveryAction::Left | RecoveryAction::Wait => "will be left as it is",
         other => other.as_str(),
     };

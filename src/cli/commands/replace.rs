@@ -16,7 +16,7 @@ use crate::path::shown;
 use crate::replace::{self, Query, ReplaceGuard, Replacements};
 use crate::wire::{Shape, replace::Replaced};
 
-/// The number of files listed without `--verbose`.
+/// The number of files that are listed unless more are asked for.
 const LISTED: usize = 20;
 
 pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer, Failure> {

@@ -87,7 +87,7 @@ pub(super) fn push_classes(text: &mut String, files: &[InterruptedFile]) {
     push_files(text, files.iter().map(|file| (&file.path, file.class.map_or("", Class::as_str))));
 }
 
-/// Adds some files, each with a word about it.
+/// Adds files, each with a word about it.
 fn push_files<'a>(text: &mut String, files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
     for (path, word) in files {
         let _ = writeln!(text, "  {word:14}{}", shown(path));

@@ -26,7 +26,7 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions)
     }
 }
 
-/// The error for a check in a plan: it is a command of the plan's author.
+/// The error for a check in a plan, which is a command of whoever wrote the plan.
 fn not_allowed(command: &str) -> Error {
     let message = format!(
         "the plan names a check, `{command}`, which would be run with all your rights: allow it with --allow-checks, or \
@@ -42,7 +42,7 @@ pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> 
     call(Run::default().cancelled_by(&cancel).observed_by(&progress))
 }
 
-/// The answer for the report of a request; `verb` precedes the transaction's id.
+/// The answer for the report of a request; `verb` stands before the transaction's id.
 pub(super) fn answer(
     report: &Report,
     request: &Request,
@@ -60,12 +60,12 @@ pub(super) fn answer(
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
 }
 
-/// The change made by this call, if it made one.
+/// The change that this call made, if any.
 pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
     report.transaction.as_ref().filter(|_| !report.already_applied).map(|id| format!("{verb} {id}"))
 }
 
-/// The answer for a report without a request: the engine chose the files.
+/// The answer for a report without a request, where the engine chose the changes.
 pub(super) fn answer_without_request(report: &Report, verb: &str, options: &CommonOptions) -> Result<Answer> {
     answer(report, &Request::default(), Shape::Multi, verb, options)
 }

@@ -1,4 +1,4 @@
-//! Markdown as a list of blocks: the parts of the pages in docs/, without links and nesting.
+//! Parses Markdown into a list of blocks: what the pages of docs/ consist of, without links and nesting.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -18,7 +18,7 @@ pub(super) enum MarkdownBlock {
     },
 }
 
-/// A text in pieces, each in one style.
+/// A text as pieces, each in one style.
 pub(super) type Text = Vec<MarkdownSpan>;
 
 /// A piece of a text.
@@ -43,7 +43,7 @@ impl MarkdownSpan {
     }
 }
 
-/// The blocks of a page. A link is reduced to its text, a quotation to its paragraphs.
+/// The blocks of a page. A link keeps only its text, and a quotation its paragraphs.
 pub(super) fn parse(markdown: &str) -> Vec<MarkdownBlock> {
     let mut page = Page::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
@@ -55,7 +55,7 @@ pub(super) fn parse(markdown: &str) -> Vec<MarkdownBlock> {
 #[derive(Default)]
 struct Page {
     blocks: Vec<MarkdownBlock>,
-    /// The text of the current block.
+    /// The text of the block that is open.
     text: Text,
     strong: bool,
     code: Option<String>,

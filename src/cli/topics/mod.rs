@@ -9,10 +9,10 @@ pub(crate) mod roff;
 
 use markdown::MarkdownBlock;
 
-/// A page of docs/ that is part of the program.
+/// A page of docs/ that the program carries.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// Its name: `txedit help NAME`, `man txedit-NAME`.
+    /// The word that names it: `txedit help NAME`, `man txedit-NAME`.
     pub(crate) name: &'static str,
     /// Its content in one line, for lists.
     pub(crate) about: &'static str,
@@ -49,7 +49,7 @@ pub(crate) const TOPICS: [Topic; 4] = [
     },
 ];
 
-/// The line of links above each page of docs/.
+/// The start of the line of links at the top of each page of docs/.
 const NAVIGATION: &str = "README · ";
 
 impl Topic {

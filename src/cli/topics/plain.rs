@@ -1,4 +1,4 @@
-//! A topic as text for a terminal.
+//! Renders a topic as text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -6,16 +6,16 @@ use super::Topic;
 use super::markdown::{MarkdownBlock, MarkdownSpan, Text, plain};
 use crate::cli::output::{HEADING, styled};
 
-/// The columns of a line. Code and longer words are not broken.
+/// The width of a line. Code and longer words are not wrapped.
 const WIDTH: usize = 80;
 
-/// The page, in 80 columns; a heading is in capitals, and a row of a table is a list of its cells beneath the first.
+/// The page in 80 columns: headings in capitals, and each row of a table as a list of its cells below the first.
 pub(crate) fn render(topic: &Topic) -> String {
     let mut text = String::new();
     let mut was_item = false;
     for block in topic.blocks() {
         let is_item = matches!(block, MarkdownBlock::Item(..));
-        // The items of one list are not separated by empty lines.
+        // The items of a list are not separated by blank lines.
         let is_next_item = is_item && was_item;
         if !text.is_empty() && !is_next_item {
             text.push('\n');
@@ -45,7 +45,7 @@ fn push(text: &mut String, block: &MarkdownBlock) {
     }
 }
 
-/// In a table with more than two columns each cell names its column.
+/// Adds a row. In a table with more than two columns, each cell names its column.
 fn push_row(text: &mut String, head: &[Text], row: &[Text]) {
     for (column, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
         let indent = if column == 0 { "  " } else { "      " };
@@ -79,7 +79,7 @@ fn wrap(text: &mut String, first: &str, next: &str, spans: &[MarkdownSpan]) {
     let _ = writeln!(text, "{line}");
 }
 
-/// The words; those in bold each have their own style.
+/// The words, styled if they are strong.
 fn words(spans: &[MarkdownSpan]) -> Vec<String> {
     let mut words = vec![String::new()];
     for span in spans {
@@ -99,7 +99,7 @@ fn words(spans: &[MarkdownSpan]) -> Vec<String> {
     words
 }
 
-/// The columns of a text on the terminal, without the escape sequences of its styles.
+/// The columns that a text takes on the terminal, without the escape sequences of its styles.
 fn columns(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
 }

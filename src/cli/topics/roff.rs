@@ -1,4 +1,4 @@
-//! A topic as a manual page.
+//! Renders a topic as a manual page.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use super::Topic;
 use super::markdown::{MarkdownBlock, MarkdownSpan, Text, plain};
 
-/// The manual to which all pages belong.
+/// The manual that all pages belong to.
 pub(crate) const MANUAL: &str = "txedit manual";
 /// The program and its version, at the foot of each page.
 pub(crate) const SOURCE: &str = concat!("txedit ", env!("CARGO_PKG_VERSION"));
 
-/// The page in the language of `man`.
+/// The page in roff, the language of `man`.
 pub(crate) fn render(topic: &Topic) -> io::Result<Vec<u8>> {
     let mut page = Roff::new();
     let name = format!("txedit-{}", topic.name);
@@ -28,12 +28,12 @@ pub(crate) fn render(topic: &Topic) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The section with the other pages.
+/// Adds the section with the other pages.
 pub(crate) fn see_also(page: &mut Roff, others: &[String]) {
     page.control("SH", ["SEE ALSO"]).text([roman(others.join(", "))]);
 }
 
-/// The lines of an example, unchanged.
+/// Adds the lines of an example, unchanged.
 pub(crate) fn example<'a>(page: &mut Roff, lines: impl IntoIterator<Item = &'a str>) {
     page.control("RS", ["4"]).control("EX", []);
     for line in lines {
@@ -64,7 +64,7 @@ fn push(page: &mut Roff, block: &MarkdownBlock) {
     }
 }
 
-/// The first cell is the tag of the others; in a table with more than two columns each cell names its column.
+/// Adds a row, with its first cell as the tag. In a table with more than two columns, each cell names its column.
 fn push_row(page: &mut Roff, head: &[Text], row: &[Text]) {
     let Some((first, others)) = row.split_first() else { return };
     page.control("TP", []).text(inline(first));

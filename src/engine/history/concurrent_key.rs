@@ -1,8 +1,8 @@
-//! Refuses two simultaneous requests with one idempotency key but different files: no lock keeps them apart.
+//! Refuses one of two concurrent requests that have the same key and different files, since no lock keeps them apart.
 //!
-//! A commit with a key searches for another transaction with it once its own journal has its name. So of two at least
-//! one finds the other, and the one that finds another is refused before anything is swapped. An earlier search, before
-//! anything is staged, only saves work.
+//! A commit with a key looks for another transaction with it once its own journal has its name. Of two, at least one
+//! finds the other, and that one gives way before anything is swapped. An earlier search, before anything is staged,
+//! only spares the later request the work of staging; correctness does not depend on it.
 
 use super::untrusted;
 use crate::engine::Engine;
@@ -17,18 +17,18 @@ use crate::fs::{Handle, Name};
 use crate::journal::{self, Header, Mark};
 use crate::request::Request;
 
-/// An error if another transaction has this one's key.
+/// Refuses where another transaction has the key of this one.
 pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> {
     let TransactionFolder { state, journal, .. } = transaction;
     let Header { id, key, .. } = &journal.header;
     let Some(key) = key else { return Ok(()) };
-    // In this order: a transaction that moves from `txn/` to history meanwhile is seen in one of them.
+    // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
     refuse_in(state, Section::Transactions, (key, Some(id)))?;
     refuse_in(state, Section::History, (key, Some(id)))
 }
 
 impl Engine {
-    /// The same for running transactions, before anything is staged.
+    /// Refuses a request whose key a transaction in `txn/` has, before anything is staged.
     pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &StateLookup) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(()) };
@@ -36,14 +36,14 @@ impl Engine {
     }
 }
 
-/// An error if a transaction in a section, other than its own, has a key.
+/// Refuses if a transaction in a section has the key and is not `own`.
 fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
     let Some(folder) = state.whole_section(section)? else { return Ok(()) };
     for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
         if header(&state.workspace, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
             continue;
         }
-        // No process will end an interrupted one: it is pointless to wait.
+        // No process will end an interrupted one: there is nothing to wait for.
         if section == Section::Transactions
             && let Some(doubtful) = untrusted::interrupted_one(state, &folder, other)?
         {
@@ -58,10 +58,10 @@ fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&s
     Ok(())
 }
 
-/// The header of the journal in the folder of a transaction, if it was written there.
+/// The header of the journal in a transaction's folder, if it was born there.
 fn header(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Header>> {
     let Opening::Ours(folder, stat) = private::open(workspace, Name::new(section, id))? else { return Ok(None) };
-    // Name by name in the order of the states: a journal renamed meanwhile is found under a later name.
+    // Name by name in the order of the states: whatever name it gets meanwhile comes later in the list.
     for mark in Mark::ALL {
         match interrupted::read_marked(workspace, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes))
         {

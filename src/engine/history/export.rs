@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use super::path_history::PathHistory;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::RecordedChange;
@@ -9,14 +10,16 @@ use crate::plan::FileState;
 use crate::text::diff;
 
 impl Engine {
-    /// The diff of a committed transaction in the format of git, byte for byte. Changes nothing.
+    /// The diff of a committed transaction as git writes it, every byte unchanged. No file is changed, whether
+    /// it fails or not.
     ///
-    /// It has the whole transaction; an error if a content is no longer known or is not text. Of the permissions it has
-    /// only what git records: whether a file is executable.
+    /// It holds the whole transaction or is refused: if a content is no longer known, or is not text. Of the
+    /// permissions it has what git records: whether a file is executable.
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
+        let past = PathHistory::new(self, &state, &loaded);
         let mut text = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) {
                 continue;
             }
@@ -27,7 +30,7 @@ impl Engine {
             if let Some(why) = self.bounds.bars(path.as_path()) {
                 return Err(refuse(ErrorKind::PathDenied, &format!("it {why}")));
             }
-            let (Some(old), Some(new)) = self.contents(&state, &loaded, entry)? else {
+            let (Some(old), Some(new)) = self.contents(&past, entry)? else {
                 return Err(refuse(ErrorKind::UndoConflict, "it changed since, and what it became is no longer known"));
             };
             if old.contains(&0) || new.contains(&0) {
@@ -58,7 +61,7 @@ fn push_file(patch: &mut Vec<u8>, name: &[u8], before: Option<&FileState>, after
     if hunks.is_empty() {
         return;
     }
-    // A tab ends a name with spaces.
+    // After a name with spaces, a tab marks its end.
     let end: &[u8] = if name.contains(&b' ') { b"\t\n" } else { b"\n" };
     let line = |sign: &[u8], side: &[u8], there: bool| {
         if there { [sign, side, end].concat() } else { [sign, b"/dev/null\n"].concat() }

@@ -1,9 +1,9 @@
-//! Ids in ascending order, even if the clock is set back.
+//! Gives ids in ascending order, whatever the clock does.
 //!
-//! The newest id is in the name of a mark in the state folder: `newest.<id>.<boot>`. Whoever takes an id renames the
-//! mark to it, which only one of several processes can do; so a later id is always greater. Nothing of that is synced:
-//! after a power loss the boot is another one, no mark is valid, and the newest id is determined once from the
-//! transactions themselves.
+//! The newest id that was given is in the name of a mark in the state folder: `newest.<id>.<boot>`. A process that
+//! takes an id renames the mark to it, and only one of several can; so a later id is always greater, even where the
+//! clock was set back. Nothing of this is synced: after a power cut the boot is another one, no mark counts, and the
+//! newest id is found once among the transactions themselves.
 
 use crate::engine::history;
 use crate::engine::store::id;
@@ -17,10 +17,10 @@ use crate::journal::is_id;
 /// The prefix of the name of a mark.
 const PREFIX: &str = "newest.";
 
-/// The number of tries, if other processes are quicker.
+/// The number of attempts while other processes are faster.
 const TRIES: usize = 1000;
 
-/// A new id, greater than all before it.
+/// A new id, greater than each one given before.
 pub(crate) fn next_id(state: &StateFolder) -> Result<String> {
     let boot = state.workspace.host()?.boot;
     for _ in 0..TRIES {
@@ -33,7 +33,7 @@ pub(crate) fn next_id(state: &StateFolder) -> Result<String> {
         let from = Name::new(&state.folder, &from);
         match state.workspace.fs().rename(from, Name::new(&state.folder, &to), Rename::NoReplace) {
             Ok(()) => return Ok(id),
-            // Another process took an id at this moment.
+            // Another process has just taken an id.
             Err(e) if errno::is_missing(&e) => {}
             Err(e) => return Err(Error::io("rename", from.path(), e)),
         }
@@ -58,7 +58,7 @@ fn first_id(state: &StateFolder, marks: &[String], boot: &str) -> Result<String>
 fn newest_committed(state: &StateFolder) -> Result<Option<String>> {
     let Some(section) = state.section(Section::History)? else { return Ok(None) };
     for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
-        // A name that another program made proves nothing.
+        // A name that somebody else made does not count.
         if history::is_ours(state, &id)? {
             return Ok(Some(id));
         }
@@ -88,7 +88,7 @@ fn name(id: &str, boot: &str) -> String {
     format!("{PREFIX}{id}.{boot}")
 }
 
-/// The id in the name of a mark of this boot. The id itself contains a dot.
+/// The id in the name of a mark of this boot. An id contains a dot itself.
 fn of_boot<'m>(mark: &'m str, boot: &str) -> Option<&'m str> {
     let id = mark.strip_prefix(PREFIX)?.strip_suffix(boot)?.strip_suffix('.')?;
     is_id(id.as_ref()).then_some(id)

@@ -1,4 +1,4 @@
-//! Contents that a rollback put into `kept/`, since they are another program's.
+//! Contents that a rollback moved to `kept/` because they are another program's.
 
 use std::path::Path;
 
@@ -23,14 +23,15 @@ use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Lists the kept contents, oldest first.
+    /// Lists the kept contents, oldest first. Nothing is changed, whether it fails or not.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         list(&state)
     }
 
-    /// Writes one kept content over its file, in a transaction of its own; without a path, the only one of its
-    /// transaction. The kept copy stays until it is dropped.
+    /// Writes one kept content over its file, as a transaction of its own. Without a path, its transaction must have
+    /// kept only one. The kept copy stays until it is dropped, also on failure; the error's outcome then tells the state
+    /// of the file, as of [`apply`](Self::apply).
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
         let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
@@ -69,13 +70,12 @@ impl Engine {
         self.apply(&request, run)
     }
 
-    /// Deletes the kept contents of one transaction, folders with everything in them. On failure the rest is still
-    /// kept.
+    /// Deletes the kept content of one transaction, folders with everything in them. On failure the rest is still kept.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
         let (state, folder) = self.kept_folder(id)?;
-        // A process that empties the trash meanwhile skips a locked folder.
+        // Another process that empties the trash leaves a locked folder alone.
         self.workspace.try_lock(&folder)?;
-        // The journal goes last: without it nothing identifies the rest.
+        // The journal goes last: without it nothing tells what the rest is.
         delete_tree::folders_in(&self.workspace, &folder)?;
         state.move_transaction(id, Section::Kept, Section::Trash)?;
         trash::sync_and_drop(&state, id)
@@ -93,7 +93,7 @@ impl Engine {
     }
 }
 
-/// The error if no content, or more than one, matches.
+/// The error if nothing, or more than one content, may be meant. A copied folder lists its contents nowhere else.
 fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
     let mut paths: Vec<_> = contents.iter().map(|(path, _)| path.display().to_string()).collect();
     paths.sort();
@@ -123,8 +123,8 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// The journal of a kept folder, for a list of its contents. Of one that was copied here, and may be long, only the
-/// first entries are read; but all can be restored.
+/// The journal of a kept folder as far as its contents are listed: all of it, or only the first entries of one that was
+/// copied here, which can be long. All contents can be restored.
 fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
     let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
     let read = interrupted::read_of_journal(workspace, folder, |bytes| {
@@ -139,8 +139,8 @@ fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<
     })
 }
 
-/// The observed state, as if the journal were written here: in a copy all inodes differ, and content, mode and owner
-/// identify what was staged.
+/// What was seen, with the inode that the journal names: a copy has other inodes, and there content, mode and owner
+/// tell what was staged.
 fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     match (seen, record.change.staged()) {
         (Seen::File { digest, mode, access, .. }, Some(staged)) if !is_born_here => {
@@ -150,13 +150,13 @@ fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     }
 }
 
-/// Returns whether this is the file that was staged for an entry, whatever its content.
+/// True if this is the file that was staged for an entry, whatever its content.
 fn is_staged(record: &Record, seen: Seen) -> bool {
     record.change.staged().is_some_and(|staged| is(seen, staged))
 }
 
-/// The slots of a kept folder with foreign content: neither the transaction's own, nor the rest of it after a power
-/// loss.
+/// The slots of a kept folder, except those that hold the transaction's own new content or what a power loss left of
+/// it.
 fn contents<'j>(
     state: &StateFolder,
     folder: &Handle,
@@ -172,7 +172,7 @@ fn contents<'j>(
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(&state.workspace, folder, journal)?;
-    for (entry, record) in journal.entries.iter().enumerate() {
+    for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
         }

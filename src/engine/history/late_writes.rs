@@ -1,7 +1,7 @@
-//! Late writes: a program had a file open when it was swapped or rolled back, and wrote into it afterwards.
+//! Detects late writes: a program had a file open when it was swapped or rolled back, and wrote into it afterwards.
 //!
-//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only after this module has
-//! verified that it is as recorded in the journal: by size and times if these prove it, else by digest.
+//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only if this module verifies
+//! that it is what the journal says: by size and times where these prove it, else by its digest.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ use crate::engine::store::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
+use crate::index::EntryIndex;
 use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Journal, Mark, Record, RecordedChange, original_name, slot_name};
 
@@ -25,34 +26,35 @@ pub(crate) struct Slots<'a> {
     folder: &'a Handle,
     journal: &'a Journal,
     mark: Mark,
-    /// True if the journal was written in this folder. In a copy, inodes and times prove nothing.
+    /// True if the journal was born in this folder. In a copy, its inodes and times prove nothing.
     is_born_here: bool,
-    /// From when the folder was made, or the journal written, until the swaps, or the rollback, were finished.
+    /// The time from which the slots must be unchanged (the folder was made, or the journal written) and the time at
+    /// which the swaps or the rollback were complete.
     span: Option<(Timestamp, Timestamp)>,
-    /// True if the rename into the slot must have left a time in `span`.
+    /// True if the rename into the slot must have left a time within that span.
     needs_time: bool,
-    /// True if something will be deleted because of the result.
+    /// True if slots are to be deleted on the strength of this.
     to_delete: bool,
 }
 
 /// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotContent {
-    /// Empty.
+    /// Nothing.
     Nothing,
-    /// The content that the journal records: it may be deleted.
+    /// The content that the journal records; it may be deleted.
     AsRecorded,
-    /// The content that was staged, and never swapped: it may be deleted.
+    /// The content that was staged and never swapped; it may be deleted.
     Unswapped,
-    /// The unchanged original after a rollback: another program had replaced the new content, and the folder kept for
-    /// that reason was being deleted. It stays.
+    /// The unchanged original of a transaction that was rolled back: another program had replaced the new content, so
+    /// the original could not go back. It stays.
     Original,
-    /// Any other content.
+    /// Anything else.
     Written,
 }
 
 impl<'a> Slots<'a> {
-    /// The slots of a transaction in history, or in the trash.
+    /// The slots of a transaction in history or in the trash.
     pub(crate) fn new(
         workspace: &'a Workspace,
         folder: &'a Handle,
@@ -66,15 +68,14 @@ impl<'a> Slots<'a> {
             workspace.stat(name)
         };
         let is_born_here = journal.header.folder.is_record_of(&stat.identity);
-        // A contended commit writes its journal again after the swaps, so a file written before that would look older
-        // than it.
+        // A contended commit writes its journal again after the swaps; what was written in between is older than that.
         let made = stat.identity.born.filter(|_| mark == Mark::Done);
         let begin = match made {
             Some(made) => Some(made),
             None => look(mark.file_name())?.map(|stat| stat.modified),
         };
-        // Committed files were verified before the report was written, those of a rollback before the folder came to
-        // the trash.
+        // A committed transaction was verified before its report was written; one that was rolled back, before its
+        // folder came to the trash.
         let end = match mark {
             Mark::Done => look(stored_report::FILE_NAME)?.map(|stat| stat.changed),
             _ => Some(stat.changed),
@@ -85,7 +86,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Examines the slot of an entry.
-    pub(crate) fn look(&self, entry: usize) -> Result<SlotContent> {
+    pub(crate) fn look(&self, entry: EntryIndex) -> Result<SlotContent> {
         let slot = slot_name(entry);
         let name = Name::new(self.folder, &slot);
         let Some(stat) = self.workspace.stat(name)? else {
@@ -100,12 +101,12 @@ impl<'a> Slots<'a> {
             _ => record.change.staged(),
         };
         let seen = see(self.workspace, name, &NEVER)?;
-        // A recovery that a person had go forward left it there: another program had changed the file.
+        // Left by a recovery that a person forced forward: another program had changed the file.
         if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
             return Ok(SlotContent::Unswapped);
         }
         let seen = match (seen, recorded) {
-            // In a copy all inodes differ.
+            // A copy has other inodes.
             (Seen::File { digest, mode, access, .. }, Some(recorded)) if !self.is_born_here => {
                 Seen::File { digest, mode, access, identity: *recorded }
             }
@@ -125,9 +126,9 @@ impl<'a> Slots<'a> {
         Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
     }
 
-    /// Returns whether a file written since has other names, through which its writer finds it: deleting it loses
-    /// nothing. A report mentions it nevertheless if its original has no copy.
-    fn is_elsewhere(&self, entry: usize, slot: &Stat) -> Result<bool> {
+    /// True if a changed file has other names, under which its writer still finds it, so that deleting the slot loses
+    /// nothing. For a warning there must also be a copy of the original: without one the original is lost.
+    fn is_elsewhere(&self, entry: EntryIndex, slot: &Stat) -> Result<bool> {
         if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
             return Ok(false);
         }
@@ -136,10 +137,10 @@ impl<'a> Slots<'a> {
         Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
-    /// Returns whether size and times prove that a file is as verified at the end of the transaction. Its content is
-    /// older than the transaction, and the rename into the slot was the last change: whoever writes and then resets the
-    /// time of modification leaves a later time of change. If renames leave no time (an exchange on XFS), a clock that
-    /// was set back could give the same times: good enough for a list, not for a deletion.
+    /// True if size and times prove that a file is what was verified at the end of the transaction. Its content is
+    /// older than the transaction, and the rename into its slot was the last change: a program that writes and sets the
+    /// time back leaves a later change time. Where a rename leaves no time (an exchange on XFS), a clock that was set
+    /// back could have left it: good enough for a list, not for a deletion.
     fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
         let recorded = match self.mark {
             Mark::Done => record.change.before(),
@@ -154,34 +155,34 @@ impl<'a> Slots<'a> {
     }
 
     /// The entries whose file was written since, or is missing though it should be there.
-    fn odd(&self) -> Result<Vec<(usize, SlotContent)>> {
-        let mut odd = Vec::new();
-        for (entry, record) in self.journal.entries.iter().enumerate() {
+    fn not_as_recorded(&self) -> Result<Vec<(EntryIndex, SlotContent)>> {
+        let mut found_entries = Vec::new();
+        for (entry, record) in self.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. }) {
                 continue;
             }
             match self.look(entry)? {
                 found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
-                    odd.push((entry, found));
+                    found_entries.push((entry, found));
                 }
                 SlotContent::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
-                    odd.push((entry, SlotContent::Nothing));
+                    found_entries.push((entry, SlotContent::Nothing));
                 }
                 SlotContent::Nothing | SlotContent::AsRecorded => {}
             }
         }
-        Ok(odd)
+        Ok(found_entries)
     }
 
-    fn slot_path(&self, entry: usize) -> PathBuf {
+    fn slot_path(&self, entry: EntryIndex) -> PathBuf {
         self.folder.path().join(slot_name(entry))
     }
 }
 
-/// The warnings about originals of a transaction that were written since.
+/// Warnings about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
-    let told = |(entry, found): &(usize, SlotContent)| {
+    let told = |(entry, found): &(EntryIndex, SlotContent)| {
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
             SlotContent::Nothing => format!("the original of {path} is gone from {}", slot.display()),
@@ -196,10 +197,10 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
             ),
         }
     };
-    Ok(slots.odd()?.iter().map(told).collect())
+    Ok(slots.not_as_recorded()?.iter().map(told).collect())
 }
 
-/// The same for all of history, and for the trash.
+/// Warnings about all of history and the trash.
 pub(crate) fn all_warnings(state: &StateFolder) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for loaded in history(state)? {
@@ -223,13 +224,15 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
         else {
             continue;
         };
-        // Content that was staged and never swapped belongs to nobody else.
+        // What was staged and never swapped is nobody else's.
         if mark == Mark::Sealed {
             continue;
         }
         let slots = Slots::new(&state.workspace, &folder, &journal, mark, true)?;
-        let written =
-            slots.odd()?.into_iter().filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
+        let written = slots
+            .not_as_recorded()?
+            .into_iter()
+            .filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
         all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
             if found == SlotContent::Original {
@@ -238,7 +241,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
                     slot.display()
                 );
             }
-            let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "the commit" } else { "it was rolled back" };
             format!(
                 "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
                  in {}, and a later commit puts it into kept/",

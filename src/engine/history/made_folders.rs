@@ -15,19 +15,19 @@ use crate::journal::{Journal, Record, RecordedChange};
 /// The result of removing the folders that a reverted transaction had made.
 #[derive(Debug, Default)]
 pub(crate) struct Tidied {
-    /// Their parent folders, by path in the workspace.
+    /// The folders that the removed ones were in, by their paths in the workspace.
     pub folders: BTreeMap<PathBuf, Handle>,
-    /// Warnings about folders that stay.
+    /// Warnings about the folders that stay.
     pub warnings: Vec<String>,
 }
 
 /// The result of removing one folder.
 enum Removed {
-    /// It was removed from this folder.
+    /// It is removed; this is the folder that it was in.
     From(Handle),
     IsGone,
     IsNotOurs,
-    /// It is still there; why its removal failed.
+    /// It is still there; the error says why.
     Stays(std::io::Error),
 }
 
@@ -35,8 +35,8 @@ enum Removed {
 type Made = HashSet<(PathBuf, Identity)>;
 
 impl TransactionFolder<'_> {
-    /// Removes the folders that were made by the transaction that this one reverts, children first, if they are empty
-    /// and still the same. A folder that stays does no harm: a failure is only a warning, no reason for a rollback.
+    /// Removes the folders that the reverted transaction had made, children first, if they are empty and still the
+    /// same. A folder that stays does no harm: a failure is a warning and not worth a rollback.
     pub(crate) fn tidy(&self) -> Tidied {
         let mut tidied = Tidied::default();
         let Some(reverts) = &self.journal.header.reverts else { return tidied };
@@ -47,17 +47,17 @@ impl TransactionFolder<'_> {
                 return tidied;
             }
             Err(error) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
+                tidied.warnings.push(format!("folders that {reverts} had made are left: {}", error.message()));
                 return tidied;
             }
         };
-        // A redo made them again, or the undo of a transaction that had put a file in their place.
+        // Made again by a redo, or by the undo of a transaction that had put a file in their place.
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
             let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
             there == staged || again.get_or_init(|| self.made_again(&reverted.journal)).as_ref().is_ok_and(is_again)
         };
-        // Of nested folders that stay, only the innermost is reported: the others stay because of it.
+        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
         let mut left: Vec<&Path> = Vec::new();
         for record in reverted.journal.entries.iter().rev() {
             let RecordedChange::Folder { staged } = &record.change else { continue };
@@ -71,7 +71,7 @@ impl TransactionFolder<'_> {
             };
             match self.remove_empty(record, |there| is_ours(record, staged, there)) {
                 Ok(Removed::From(parent)) => {
-                    // A folder removed after it was opened as a parent needs no sync.
+                    // A removed folder needs no sync, though it was recorded as a parent before.
                     tidied.folders.remove(path);
                     tidied.folders.insert(record.path.parent().to_owned(), parent);
                 }
@@ -79,7 +79,7 @@ impl TransactionFolder<'_> {
                     if let Some(Err(error)) = again.get() {
                         let path = self.workspace().root.path().join(path);
                         let path = path.display();
-                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {error}"));
+                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {}", error.message()));
                     }
                 }
                 Ok(Removed::IsGone) => {}
@@ -101,15 +101,15 @@ impl TransactionFolder<'_> {
         tidied
     }
 
-    /// The folders of `reverted`, with those made again by a redo of it, or by the undo of a transaction that had put a
-    /// file in the place of one of them.
+    /// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
+    /// file in the place of one of its folders.
     fn made_again(&self, reverted: &Journal) -> Result<Made> {
         let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
         let mut same = HashSet::from([reverted.header.id.clone()]);
         let mut undos = HashSet::new();
         // The transactions that removed one of the folders, with its path.
         let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
-        // Oldest first: a transaction that reverts another is newer.
+        // Oldest first: a transaction is older than its undo.
         for loaded in history(self.state)? {
             let journal = loaded?.journal;
             let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
@@ -127,7 +127,7 @@ impl TransactionFolder<'_> {
         Ok(made)
     }
 
-    /// Removes a folder, if it is there and ours.
+    /// Removes a folder if it is there and ours.
     fn remove_empty(&self, record: &Record, is_ours: impl FnOnce(&Identity) -> bool) -> std::io::Result<Removed> {
         let folder = record.path.parent();
         let parent = match self.parents.get(folder) {
@@ -144,7 +144,7 @@ impl TransactionFolder<'_> {
             Some(_) => {}
         }
         match self.workspace().fs().remove_folder(name) {
-            // If it is gone it was removed, whatever the call returned.
+            // Whatever the call returned, a folder that is gone was removed.
             Err(e) if self.workspace().fs().stat(name)?.is_some() => Ok(Removed::Stays(e)),
             _ => Ok(Removed::From(parent)),
         }

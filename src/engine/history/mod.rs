@@ -6,6 +6,7 @@ pub(super) mod id_order;
 pub(super) mod kept;
 pub(super) mod late_writes;
 pub(super) mod made_folders;
+pub(super) mod path_history;
 pub(super) mod prune;
 pub(super) mod search;
 pub(super) mod stored_report;
@@ -30,15 +31,17 @@ use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
+use crate::index::EntryIndex;
 use crate::journal::{self, Extract, Header, Journal, Mark, RecordedChange, original_name, slot_name};
 use crate::limits;
 use crate::path::RelPath;
 use crate::text::diff;
+use path_history::PathHistory;
 use search::SearchResult;
 use stored_report::{Account, CheckAccount};
 use untrusted::{Doubtful, DoubtfulCause};
 
-/// The old and new content of a file, as far as they are known.
+/// The old and the new content of a file, as far as they are known.
 pub(crate) type OldAndNew = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// A committed transaction, open.
@@ -52,12 +55,12 @@ pub(crate) struct Loaded {
 #[derive(Debug)]
 pub(crate) enum HistoryEntry {
     Ours(Loaded),
-    /// It may be a committed transaction, but cannot be read, or was not written here.
+    /// It may be a committed transaction, but cannot be read, or was not born here.
     Doubtful(Doubtful),
 }
 
-/// Opens a committed transaction of this workspace; `None` if there is none of that id. Its journal must verify, have
-/// the mark done, and be written in this folder: so a repository cannot bring one along.
+/// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
+/// verifies, is done, and was born in its place counts as history: a repository cannot ship one.
 pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     match look(state, id)? {
         Some(HistoryEntry::Ours(loaded)) => Ok(Some(loaded)),
@@ -65,7 +68,7 @@ pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     }
 }
 
-/// Examines the entry of history with an id.
+/// Examines what history holds under an id.
 pub(crate) fn look(state: &StateFolder, id: &str) -> Result<Option<HistoryEntry>> {
     match state.section(Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
         Some(section) => look_in(&state.workspace, &section, id),
@@ -73,7 +76,8 @@ pub(crate) fn look(state: &StateFolder, id: &str) -> Result<Option<HistoryEntry>
     }
 }
 
-/// The same in an open section: if it were opened again for each id, it could be closed by then, and all be skipped.
+/// Examines what an open section holds under an id. The section is opened once, not for each id: it could be made
+/// inaccessible meanwhile, and all of it would be passed over.
 fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<HistoryEntry>> {
     let name = Name::new(section, id);
     let (cause, why, header) = match private::open(workspace, name)? {
@@ -84,7 +88,7 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
             Err(doubt) => doubt,
         },
     };
-    // Another process may have moved it to the trash, and emptied that.
+    // Another process may have moved it to the trash and emptied that.
     if workspace.stat(name)?.is_none() {
         return Ok(None);
     }
@@ -92,7 +96,7 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
     Ok(Some(HistoryEntry::Doubtful(Doubtful { id, path, section, cause, why, header })))
 }
 
-/// Why a folder is not that of a committed transaction, and the header of its journal if that verifies.
+/// The reasons why a folder is not that of a committed transaction, and the header of its journal if that verifies.
 type NotCommitted = (DoubtfulCause, String, Option<Header>);
 
 fn read(
@@ -122,8 +126,8 @@ fn read(
     Ok(Err((cause, why, header)))
 }
 
-/// The bytes of the originals of a committed transaction, from their metadata: reading the journal would take ten times
-/// as long. Only its header is read, to verify that it is ours.
+/// The size of a committed transaction's originals. The whole journal would tell it too, in ten times the time; the
+/// header is enough to tell that the transaction is ours.
 pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     let Some(folder) = open_ours(state, id)? else { return Ok(None) };
     let mut bytes = 0;
@@ -137,7 +141,7 @@ pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// Returns whether it is a committed transaction of this workspace, by its header alone.
+/// True if this is a committed transaction of this workspace, as far as its header tells.
 pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
@@ -149,7 +153,7 @@ fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 
-/// Returns whether a name in the folder of a transaction is a slot, or the copy of an original.
+/// True if a name in a transaction's folder is a slot, or the copy of an original.
 fn is_slot(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
@@ -163,12 +167,12 @@ fn open(state: &StateFolder, id: &str) -> Result<Opening> {
     private::open(&state.workspace, Name::new(&section, id))
 }
 
-/// History outlives a boot, so the boot is not compared: without birth times the inode must suffice.
+/// The boot is not compared, since history outlives it: without birth times the inode must do.
 fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
     header.id == id && header.folder.is_record_of(&folder.identity)
 }
 
-/// All committed transactions of this workspace, oldest first; each is opened when the iterator reaches it.
+/// All committed transactions of this workspace, oldest first; each is opened when its turn comes.
 pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
     Ok(entries(state)?.filter_map(|entry| match entry {
         Ok(HistoryEntry::Ours(loaded)) => Some(Ok(loaded)),
@@ -177,14 +181,15 @@ pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<It
     }))
 }
 
-/// The same with the doubtful ones.
+/// All of history, with what cannot be acted on.
 pub(crate) fn entries(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
     Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
 }
 
-/// The same for callers that must not skip one. A section that cannot be opened, or is not private, is an error.
+/// All of history for a caller that must not miss any of it: a section that cannot be opened, or is not this user's
+/// alone, is an error.
 pub(crate) fn whole_history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.whole_section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
@@ -196,10 +201,10 @@ impl Loaded {
         &self.journal.header.id
     }
 
-    /// The entries with a copy of their original, made since its inode had other names.
-    pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<usize>> {
+    /// The entries of whose original there is a copy, because its inode had other names.
+    pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<EntryIndex>> {
         let names = workspace.list(&self.folder)?;
-        let entry = |name: &OsString| name.to_str()?.strip_suffix(journal::ORIGINAL)?.parse().ok();
+        let entry = |name: &OsString| journal::entry_of_original(name.to_str()?);
         Ok(names.iter().filter_map(entry).collect())
     }
 }
@@ -211,10 +216,10 @@ pub(crate) fn reverts(state: &StateFolder) -> Result<Vec<(String, Option<String>
         .collect()
 }
 
-/// The reverted transactions, each with the one that reverts it. A reverted undo does not count.
+/// The transactions that are undone, each with the one that undid it. An undo that is undone itself does not count.
 pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
     let mut reverted = HashMap::new();
-    // Newest first: a transaction that reverts an undo is newer than it.
+    // From the newest on: an undo is newer than what it reverts.
     for (id, undoes) in reverts(state)?.into_iter().rev() {
         let Some(undone) = undoes else { continue };
         if !reverted.contains_key(&id) {
@@ -225,17 +230,17 @@ pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
 }
 
 impl Engine {
-    /// Looks for the state folder: once per call, which passes on the result.
+    /// Finds the state folder. It is found once in a call, which passes it on.
     pub(crate) fn found(&self) -> Result<StateLookup> {
         StateFolder::find(&self.workspace)
     }
 
-    /// The state folder, if there is one that is trusted.
+    /// The state folder, where there is one that can be trusted.
     pub(crate) fn state(&self) -> Result<Option<StateFolder>> {
         Ok(StateFolder::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
     }
 
-    /// Committed transactions, newest first.
+    /// Committed transactions, newest first. Nothing is changed, whether it fails or not.
     pub fn log(&self, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
@@ -248,7 +253,7 @@ impl Engine {
             let loaded = match entry? {
                 HistoryEntry::Ours(loaded) => loaded,
                 HistoryEntry::Doubtful(doubtful) => {
-                    // It may have changed any path.
+                    // Shown whatever the path: its own are unknown.
                     log.push(Logged::unreadable(doubtful.id, doubtful.why));
                     continue;
                 }
@@ -261,26 +266,28 @@ impl Engine {
         Ok(log)
     }
 
-    /// One transaction with its diff. The new content is known if the file is still as the transaction left it, or if a
-    /// later transaction has it as an original.
+    /// One transaction with its diff. The new content is known as long as the file is unchanged since, or a later
+    /// transaction holds it as an original. Nothing is changed, whether it fails or not.
     pub fn show(&self, id: &str) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let undone = reverted(&state)?;
+        let past = PathHistory::new(self, &state, &loaded);
         let mut files = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
                 let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
                 files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
                 continue;
             }
-            let (old, new) = self.contents(&state, &loaded, entry)?;
+            let (old, new) = self.contents(&past, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
         Ok(Shown { logged: self.logged(&loaded, undone.get(loaded.id()))?, files })
     }
 
-    /// The old and new content of an entry, as far as both are still known; empty if there was no file.
-    pub(crate) fn contents(&self, state: &StateFolder, loaded: &Loaded, entry: usize) -> Result<OldAndNew> {
+    /// The old and new content of an entry, as far as both are still known; empty where there was no file.
+    pub(crate) fn contents(&self, past: &PathHistory<'_>, entry: EntryIndex) -> Result<OldAndNew> {
+        let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
             Some(_) => self.original(loaded, entry, &NEVER)?,
@@ -291,7 +298,7 @@ impl Engine {
                 Some(new) if Digest::of(&new) == after.digest => Some(new),
                 _ => {
                     let old = old.as_deref().unwrap_or_default();
-                    self.left_by(state, loaded, &record.path, old, after.digest, &NEVER)?
+                    past.left(&record.path, old, after.digest, &NEVER)?
                 }
             },
             None => Some(Vec::new()),
@@ -338,9 +345,9 @@ impl Engine {
         })
     }
 
-    /// The original of an entry: from its slot or, if that inode had other names and was written through them since,
-    /// from the copy.
-    pub(crate) fn original(&self, loaded: &Loaded, entry: usize, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
+    /// The original of an entry: from its slot or, if it was written since through another name of that inode, from the
+    /// copy.
+    pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
@@ -351,7 +358,7 @@ impl Engine {
         Ok(copy.filter(is_it).or(slot))
     }
 
-    /// The content at a path of the workspace; `None` if no regular file is there.
+    /// The content at a path of the workspace; `None` where there is no regular file.
     pub(crate) fn current(&self, path: &RelPath, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
             Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),

@@ -1,4 +1,4 @@
-//! Bounds the history by count, bytes and age.
+//! Prunes history by count, bytes and age.
 
 use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
@@ -8,18 +8,18 @@ use crate::engine::{Engine, Retention, history};
 use crate::error::Result;
 use crate::limits;
 
-/// One in so many commits lists the names of history, which show count and age. So many are pruned at once, and the
-/// other commits do not pay for a history of a thousand.
+/// One in so many commits lists the names in history, which tell count and age. What exceeds the bounds is pruned at
+/// once, and the other commits pay nothing for a history of a thousand.
 const NAMES_EVERY: u32 = 32;
 
-/// One in so many also sums up the bytes, for which the metadata of every original is read.
+/// One in so many commits also adds up the bytes, which needs a stat of every original.
 const BYTES_EVERY: u32 = 512;
 
-/// On average so many more checks happen before the bound is added: the probability is proportional to a commit's
-/// bytes.
+/// Large commits add them up more often: with a probability proportional to their size, so many times until they fill
+/// the bound.
 const LOOKS: u128 = 16;
 
-/// The number of ids in a warning.
+/// The number of ids that a warning names.
 const NAMED: usize = 8;
 
 /// How thoroughly history is examined.
@@ -29,19 +29,21 @@ enum Thoroughness {
     Bytes,
 }
 
-/// A transaction that was moved to the trash.
+/// A transaction that went to the trash.
 #[derive(Debug)]
 struct Moved {
     id: String,
     size: u64,
-    /// True if only its bytes were too many.
+    /// True if only its bytes exceeded a bound.
     is_heavy: bool,
 }
 
 impl Engine {
-    /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. The bytes of the
-    /// newest do not count, and it stays however large it is; one that does not fit is removed alone. Never touches a
-    /// running transaction. Originals that another program wrote into after the commit are put into `kept/`.
+    /// Removes the oldest committed transactions beyond `retention`; they can no longer be undone. The newest does not
+    /// count towards the bytes, whatever its size; one that does not fit is removed without the older ones.
+    /// Transactions that are being committed are not touched. Originals that were written after the commit are moved to
+    /// `kept/`. No file of the workspace is changed; on failure some transactions may be gone from history, each as a
+    /// whole.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
         let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
@@ -55,8 +57,8 @@ impl Engine {
         })
     }
 
-    /// The same after some of the commits; a later commit verifies and unlinks what is pruned. `bytes` are those of
-    /// this commit's originals. Returns warnings for the caller.
+    /// Prunes after some of the commits; a later one verifies and unlinks what is pruned. `bytes` is the size of this
+    /// commit's originals. Returns warnings for the caller.
     pub(crate) fn prune_by_the_way(&self, state: &StateFolder, committed: &str, bytes: u64) -> Result<Vec<String>> {
         let retention = &self.settings.retention;
         let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
@@ -67,8 +69,8 @@ impl Engine {
         Ok(if heavy.is_empty() { Vec::new() } else { vec![told] })
     }
 
-    /// Moves everything beyond `retention` to the trash. The bytes of one transaction may be `known`: reading what was
-    /// just written would take long.
+    /// Moves what exceeds the bounds to the trash. The size of one transaction may be `known`: it takes long to read
+    /// what was just written.
     fn prune_state(
         &self,
         state: &StateFolder,
@@ -80,8 +82,8 @@ impl Engine {
         let ids = list_ids(&self.workspace, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
         let now = id::instant(self.workspace.now());
-        // An automatic prune removes only what is older than many others: a clock that jumps for a while removes
-        // nothing.
+        // Without a person's request, only what is older than many others is pruned, so that a clock that jumps for a
+        // while removes nothing.
         let now = match known {
             Some(_) => aged_by(&ids).map_or(jiff::Timestamp::MIN, |later| later.min(now)),
             None => now,
@@ -108,13 +110,13 @@ impl Engine {
                 room = left;
                 continue;
             }
-            // One whose records do not verify stays, and does not count against the limit.
+            // One whose journal does not verify stays, and takes no room from the others.
             if history::load(state, id)?.is_none() {
                 continue;
             }
             moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
         }
-        // The oldest first: if one fails, an undo still reverts the newest.
+        // The oldest first: if a move fails, the newest transactions are left, which an undo reverts first.
         for Moved { id, .. } in moved.iter().rev() {
             state.move_transaction(id, Section::History, Section::Trash)?;
         }
@@ -122,12 +124,12 @@ impl Engine {
     }
 }
 
-/// The time from which age is computed.
+/// The time from which age is counted.
 fn aged_by(ids: &[String]) -> Option<jiff::Timestamp> {
     ids.iter().rev().nth(limits::HISTORY_AGED_BY - 1).and_then(|id| id::instant_of(id))
 }
 
-/// A list of names, shortened for a sentence.
+/// A list of names, cut to what fits in a sentence.
 pub(crate) fn listed(all: &[String]) -> String {
     let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(NAMED) {
@@ -136,7 +138,7 @@ pub(crate) fn listed(all: &[String]) -> String {
     }
 }
 
-/// The examination that is due after this commit, which adds `bytes`, by the random part of its id.
+/// What a commit that adds `bytes` is to examine, decided by the random part of its id.
 fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
     let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
     let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;
@@ -185,7 +187,7 @@ mod tests {
             let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
             engine.apply(&request, Run::default()).unwrap();
         }
-        // A copied one, as a repository may bring it along, does not count, whatever is in it.
+        // A copy, as a repository may bring it along, does not count, whatever is in it.
         let history = scratch.path().join(".txedit/history");
         let mut folders: Vec<_> = std::fs::read_dir(&history).unwrap().map(|entry| entry.unwrap().path()).collect();
         folders.sort();
@@ -204,9 +206,9 @@ mod tests {
         assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
         assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, names), 1);
         assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
-        // Beside the newest, of 4, there is room for 3 and 1, not for 2.
+        // Beside the newest, which is 4 bytes, there is room for 3 and 1, not for 2.
         assert_eq!(pruned(Retention { bytes: 4, ..unbounded.clone() }, bytes), 1);
-        // If the records of 3 are damaged it cannot be pruned; 1 still fits.
+        // The one of 3 bytes stays if its journal is damaged, and the one of 1 still fits.
         let (damaged, journal) = (before.join("journal.done"), std::fs::read(before.join("journal.done")).unwrap());
         std::fs::write(&damaged, &journal[..journal.len() - 1]).unwrap();
         assert_eq!(pruned(Retention { bytes: 1, ..unbounded.clone() }, bytes), 0);

@@ -7,24 +7,24 @@ use crate::engine::store::state::StateLookup;
 use crate::error::Result;
 use crate::journal::Header;
 
-/// The condition of a search for a committed transaction.
+/// What a search for a committed transaction looks for.
 pub(crate) struct SearchFor<I, M> {
-    /// Returns whether a header is that of the wanted transaction.
+    /// True for the header of the wanted transaction.
     pub is_it: I,
-    /// Returns whether a transaction without a readable header may be the wanted one.
+    /// True if a transaction without a readable header may be the wanted one.
     pub may_be: M,
 }
 
 /// The result of a search for a committed transaction.
 pub(crate) enum SearchResult {
     Found(Loaded),
-    /// It was not found, but this one, which cannot be used, may be it.
+    /// None was found, but one that cannot be acted on may be the wanted one.
     Perhaps(Doubtful),
     Nothing,
 }
 
 impl Engine {
-    /// The committed transaction that an open one became.
+    /// Finds the committed transaction that an open one became.
     pub(crate) fn committed_open(
         &self,
         found: &StateLookup,
@@ -34,8 +34,8 @@ impl Engine {
         self.search(found, SearchFor { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
-    /// Searches for the newest committed transaction that matches. A doubtful one with a readable header is judged by
-    /// that.
+    /// Finds the newest committed transaction that matches. If one cannot be acted on, its header decides where that
+    /// can be read.
     pub(crate) fn search<I, M>(
         &self,
         found: &StateLookup,
@@ -47,7 +47,7 @@ impl Engine {
     {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(SearchResult::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
-        // In this order: a transaction that moves from `txn/` to history meanwhile is seen in one of them.
+        // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
         let mut perhaps = untrusted::interrupted(state)?;
         perhaps.retain(is_perhaps);
         for entry in whole_history(state)?.rev() {
@@ -57,13 +57,13 @@ impl Engine {
                 HistoryEntry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
             }
         }
-        // One with a matching header comes first.
+        // One whose header matches comes first.
         perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
         Ok(perhaps.into_iter().next().map_or(SearchResult::Nothing, SearchResult::Perhaps))
     }
 }
 
-/// Searches by idempotency key. The key of an unreadable transaction is unknown, so it may be the wanted one.
+/// Searches for a key. A transaction without a readable header may have any.
 pub(crate) fn having_key(key: &str) -> SearchFor<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
     SearchFor { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
 }

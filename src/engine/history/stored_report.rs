@@ -1,6 +1,6 @@
-//! `report.json` in a transaction's folder: author, request and result.
+//! `report.json` in a transaction's folder: who committed it, what was asked, and the result.
 //!
-//! No decision depends on it: it is not sealed, and an unreadable one is treated as missing.
+//! No decision rests on it: the hash chain does not cover it, and one that cannot be read counts as missing.
 
 use std::borrow::Cow;
 use std::io;
@@ -26,7 +26,7 @@ use crate::text::{Applied, MatchKind};
 /// The name in a transaction's folder.
 pub(crate) const FILE_NAME: &str = "report.json";
 
-/// The content of the file.
+/// The report as it is read back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Account {
     pub program: String,
@@ -35,19 +35,19 @@ pub(crate) struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckAccount>,
     pub files: Vec<FileAccount>,
-    /// The replacements in edited files, as far as they are small.
+    /// What was replaced in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splices: Vec<SplicedAccount<'static>>,
 }
 
-/// The facts of a transaction besides its plan: its author and its answer.
+/// The parts of a report that do not come from the plan: who acts, and what is answered.
 #[derive(Debug)]
 pub(crate) struct ReportSource<'a> {
     pub program: &'a str,
     pub files: Vec<FileReport>,
 }
 
-/// The content as it is written: it can be long, so it borrows everything.
+/// The report as it is written. It can be long, so it borrows everything.
 #[derive(Serialize)]
 struct StoredReport<'a> {
     program: &'a str,
@@ -69,7 +69,7 @@ impl Serialize for StoredFiles<'_> {
     }
 }
 
-/// Digests as hex digits; an invalid digest reads as none.
+/// Digests as hex digits; an invalid one is read as none.
 mod hex {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -176,7 +176,7 @@ impl FileAccount {
 }
 
 impl Account {
-    /// Reads the report in the folder of a transaction; `None` if there is none that can be read.
+    /// The report in a transaction's folder; `None` where there is none that can be read.
     pub(crate) fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Self>> {
         let name = Name::new(folder, FILE_NAME);
         let Ok(file) = workspace.fs().open_file(name) else { return Ok(None) };
@@ -188,7 +188,7 @@ impl Account {
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
-    /// The new content of a file, computed from the old. Only a hint: the caller compares its digest.
+    /// The new content of a file, computed from the old one. The caller must verify its digest: this is only a hint.
     pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
         let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&*account.path))?;
         let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
@@ -199,7 +199,7 @@ impl Account {
         Some(splices.apply(original))
     }
 
-    /// The report that was stored.
+    /// The report, as the engine answered it.
     pub(crate) fn into_report(self) -> Report {
         Report {
             files: self.files.into_iter().map(FileAccount::into_report).collect(),
@@ -224,7 +224,7 @@ impl ReportSource<'_> {
     }
 }
 
-/// The replacements of a plan, so that a later undo can distinguish them from those of others.
+/// The replacements of a plan, so that a later undo can tell them from those of others.
 struct Remembered<'a>(&'a Plan);
 
 impl<'a> Remembered<'a> {
@@ -232,7 +232,7 @@ impl<'a> Remembered<'a> {
         self.accounts().next().is_none()
     }
 
-    /// The replacements, up to a limit of bytes.
+    /// The replacements of each file, as long as there is room.
     fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
         let mut room = limits::SPLICES_BYTES;
         self.0.entries.iter().filter_map(move |entry| {
@@ -267,7 +267,7 @@ impl CheckAccount {
         Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone() }
     }
 
-    /// The check that was stored.
+    /// The check, as a run.
     pub(crate) fn into_run(self) -> CheckRun {
         let took = std::time::Duration::from_millis(self.milliseconds);
         CheckRun { command: self.command, ended: Ended { verdict: Verdict::Passed, tail: self.output, took } }

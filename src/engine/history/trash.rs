@@ -1,8 +1,8 @@
 //! The trash: folders that are about to be deleted.
 //!
-//! What was never swapped is deleted without verifying it. A file that was once at its target is verified right before
-//! it is unlinked, since a program may have it open and have written into it; after a rollback it also stays for a
-//! while.
+//! What was never swapped is deleted without being verified. What once stood at its target is verified again right
+//! before it is unlinked, since a program may have had it open and written into it; what was rolled back also stays for
+//! a while.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -23,8 +23,8 @@ use crate::journal::recover::Seen;
 use crate::journal::{self, Journal, Mark, Record, slot_name};
 use crate::limits;
 
-/// Folders that were in the trash at some moment. They may be unlinked only after a sync after that moment: otherwise a
-/// power loss could bring a folder back to its old place with half of its content.
+/// The folders that were in the trash at some moment. They may be unlinked only after a sync that followed that moment:
+/// else a power cut could bring a folder back to its old place with half of its content.
 #[derive(Debug)]
 pub(crate) struct Trash {
     folder: Option<Handle>,
@@ -32,24 +32,24 @@ pub(crate) struct Trash {
 }
 
 impl Trash {
-    /// The section, if anything is in it.
+    /// The section, if there is something in it.
     pub(crate) fn folder(&self) -> Option<&Handle> {
         self.folder.as_ref().filter(|_| !self.ids.is_empty())
     }
 }
 
-/// The folders to delete, besides those without a journal, or forgotten before their first swap.
+/// What is deleted, besides folders that have no journal or were dropped before their first swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goes<'a> {
-    /// These, without verifying them: a recovery found that none of their entries was swapped.
+    /// These, without being verified: a recovery found that none of their entries was swapped.
     Unswapped(&'a [String]),
-    /// The transactions that were pruned.
+    /// Pruned transactions.
     Pruned,
-    /// Those, and what was rolled back long enough before this moment, by the file system's clock.
+    /// Pruned transactions, and those rolled back long enough before this moment of the file system's clock.
     AllBefore(Timestamp),
 }
 
-/// A folder that another program had written in, now in `kept/`.
+/// A folder that somebody had written into; it is in `kept/` now.
 #[derive(Debug)]
 pub(crate) struct Rescued {
     pub id: String,
@@ -67,8 +67,8 @@ pub(crate) fn list(state: &StateFolder) -> Result<Trash> {
     Ok(Trash { folder, ids })
 }
 
-/// Empties the trash after a commit. A durable commit has just synced; another one syncs once there is enough to
-/// delete. Returns warnings for the caller.
+/// Empties the trash after a commit: a durable one has just synced; another one syncs for this once enough has
+/// gathered. Returns warnings.
 pub(crate) fn after_commit(state: &StateFolder, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
     let rescued = if durable {
         empty(state, trash, Goes::AllBefore(now))
@@ -88,7 +88,7 @@ pub(crate) fn sync_and_empty(state: &StateFolder, goes: Goes<'_>) -> Result<Vec<
     Ok(empty(state, &trash, goes))
 }
 
-/// Unlinks, after a sync, everything in one folder of the trash, as a person asked.
+/// Unlinks, after a sync, everything in one folder of the trash, at a person's request.
 pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     let Some(section) = state.section(Section::Trash)? else { return Ok(()) };
     barrier::pass(state, &section, |each| each.sections(state))?;
@@ -97,11 +97,11 @@ pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Unlinks what was in the trash: by plain unlinks and one rmdir per folder, never recursively. What stays, because
-/// another process holds it or put something there, waits for the next time.
+/// Unlinks what was in the trash: plain unlinks and one rmdir for each folder, never recursively. What is left, because
+/// another process works on it or put something there, waits for the next time.
 fn empty(state: &StateFolder, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
     let Some(section) = &trash.folder else { return Vec::new() };
-    // What cannot be examined now can be the next time.
+    // What cannot be examined now is examined the next time.
     trash.ids.iter().filter_map(|id| empty_one(state, section, id, goes).ok().flatten()).collect()
 }
 
@@ -120,7 +120,7 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
             is_past(state.workspace.stat_handle(&folder)?.changed, now, state.workspace.protocol.grace)
         }
     };
-    // Of two processes that empty the trash, one would unlink what the other has just put into `kept/`.
+    // Of two processes that empty the trash, one could unlink what the other has just moved to `kept/`.
     if !is_due || !state.workspace.try_lock(&folder)? {
         return Ok(None);
     }
@@ -133,7 +133,7 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
     }
 }
 
-/// The mark of a folder whose files another program may have open; `None` if they were never swapped.
+/// The mark of a folder whose files may be open somewhere; `None` if they were never swapped.
 fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     let names = workspace.list(folder)?;
     let begins = |name: &&OsString| name.to_string_lossy().starts_with(Mark::Sealed.file_name());
@@ -146,14 +146,14 @@ fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     })
 }
 
-/// Returns whether the grace period of a folder is over. A time far in the future comes from a clock that was set back.
+/// True if a folder came here at least `grace` ago. A time in the future comes from a clock that was set back.
 fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
     let seconds = now.seconds - came.seconds;
     seconds >= grace.as_secs().cast_signed() || seconds < -grace.as_secs().cast_signed()
 }
 
-/// Unlinks the slots that are as recorded in the journal, each right after it was verified. Returns a description of
-/// what must not be deleted.
+/// Unlinks the slots that hold what the journal records, each right after it was verified. Returns a short description
+/// of what must not be deleted.
 fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String>> {
     let (journal, mark) = match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
         Some(Ok(read)) => read,
@@ -162,13 +162,13 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
     };
     let slots = Slots::new(&state.workspace, folder, &journal, mark, true)?;
     let mut written = Vec::new();
-    for (entry, record) in journal.entries.iter().enumerate() {
+    for (entry, record) in journal.entries.numbered() {
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,
             SlotContent::Written | SlotContent::Original => false,
-            // The call fails if anything is in it.
+            // A folder is not removed if anything is in it.
             SlotContent::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
             SlotContent::AsRecorded | SlotContent::Unswapped => state.workspace.unlink(name).map(|()| true)?,
         };
@@ -188,13 +188,13 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         (true, false) => None,
         (true, true) => Some("files that are not txedit's".to_owned()),
         (false, _) => {
-            let when = if mark == Mark::Done { "it was committed" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "it was committed" } else { "it was rolled back" };
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })
 }
 
-/// Returns whether the slot of an entry should hold a folder.
+/// True if a folder was put into the slot of an entry.
 fn is_folder(record: &Record, mark: Mark) -> bool {
     match mark {
         Mark::Done => record.change.folder_before().is_some(),
@@ -202,9 +202,9 @@ fn is_folder(record: &Record, mark: Mark) -> bool {
     }
 }
 
-/// Returns whether a file is a copy of an original that txedit made.
+/// True if a file is the copy of an original that txedit made itself.
 fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
-    let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
+    let entry = name.to_str().and_then(journal::entry_of_original);
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
     let Some(before) = before else { return Ok(false) };
     Ok(matches!(see(workspace, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
@@ -222,7 +222,7 @@ fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
     Ok(Rescued { id: id.to_owned(), warning })
 }
 
-/// Unlinks everything in a folder, and the folder. The journal goes last: without it the rest would count as never
+/// Unlinks everything in a folder, then the folder. The journal goes last: without it the rest would count as never
 /// swapped.
 fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
     let mut names = workspace.fs().list(folder).unwrap_or_default();
@@ -230,7 +230,7 @@ fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str
     for name in &names {
         let name = Name::new(folder, name);
         match workspace.fs().stat(name) {
-            // A staged folder is empty, or it is not txedit's any more.
+            // A staged folder is empty; one that is not is no longer txedit's.
             Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(workspace.fs().remove_folder(name)),
             _ => drop(workspace.fs().unlink(name)),
         }

@@ -1,7 +1,8 @@
-//! Folders that may be committed transactions but cannot be used: in history, if the journal does not verify, is a
-//! copy, or is another user's; in `txn/`, if no recovery has finished them.
+//! Folders that may be committed transactions but cannot be acted on: in history, one whose journal does not verify,
+//! was copied, or is somebody else's; in `txn/`, one that no recovery has finished.
 //!
-//! They are left as they are. But a search for the newest transaction, or for one with a key, must not ignore them.
+//! They are left as they are. But a search for the newest transaction, or for the one with a key, must not answer as if
+//! they were not there.
 
 use std::path::PathBuf;
 
@@ -13,43 +14,43 @@ use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
 use crate::journal::{self, Header};
 
-/// Returns whether a transaction is wanted, by its id and the program that committed it.
+/// True if a transaction is wanted, judged by its id and the program that committed it.
 pub(crate) type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
-/// Why a folder cannot be used.
+/// The reason why it cannot be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DoubtfulCause {
-    /// It is not a folder, or is not private to this user, or cannot be opened.
+    /// It is not a folder, is not this user's alone, or cannot be opened.
     Refused(Refusal),
     /// It has no journal, or one that does not verify.
     Damaged,
     /// Its journal was written in another folder.
     Copied,
-    /// A process under another kernel may own it.
+    /// Another kernel may be working on it.
     OtherHost,
     /// It was interrupted, and is not recovered.
     Interrupted,
 }
 
-/// A folder that may be a committed transaction.
+/// A folder that may be a committed transaction but cannot be acted on.
 #[derive(Debug)]
 pub(crate) struct Doubtful {
     /// The name of its folder.
     pub id: String,
     /// The path of its folder.
     pub path: PathBuf,
-    /// The section it is in: `txn/` or history.
+    /// Its section: `txn/` or history.
     pub section: Section,
-    /// Why it cannot be used.
+    /// The reason why it cannot be acted on.
     pub cause: DoubtfulCause,
-    /// The same as a clause that follows its path.
+    /// The reason, in words that follow its path.
     pub why: String,
     /// The header of its journal, if that verifies.
     pub header: Option<Header>,
 }
 
 impl Doubtful {
-    /// The error for a request for the newest transaction.
+    /// The error for a caller that asks for the newest transaction.
     pub(crate) fn may_be_newest(&self) -> Error {
         let error =
             self.refused("and may be newer than what would be reverted: name the transaction that is meant", ", or ");
@@ -65,8 +66,7 @@ impl Doubtful {
         self.refused(&and, "; ").with_next(self.next_steps())
     }
 
-    /// The error for a call about an open transaction that may be committed already; `again` says what to do if it is
-    /// not.
+    /// The error for a call on an open transaction whose commit may be complete; `again` says what to do if it is not.
     pub(crate) fn may_be_the_commit(&self, opened: &str, again: &str) -> Error {
         let and = format!(
             "and may be the commit of {opened}: look whether the staged changes are in the files, and {again} if they are \
@@ -75,24 +75,24 @@ impl Doubtful {
         self.refused(&and, "; ").with_next(self.next_steps())
     }
 
-    /// The error for staging or previewing in an open transaction whose commit is interrupted.
+    /// The error for staging more in an open transaction, or previewing it, while its commit is interrupted.
     pub(crate) fn is_the_commit(&self, opened: &str) -> Error {
         let and =
             format!("and is the commit of {opened}, whose changes may be in some of the files: commit {opened} again");
         self.refused(&and, ", or ").with_next(self.next_steps())
     }
 
-    /// The error for a request with its key, or with a key that it may have.
+    /// The error for a request whose key it has or may have.
     pub(crate) fn may_have_key(&self, key: &str) -> Error {
         self.may_be_the_same(&format!("the one with the idempotency key {key:?}"))
     }
 
-    /// The error for a request that names it.
+    /// The error for a caller that names it.
     pub(crate) fn named(&self) -> Error {
         self.refused("and cannot be undone", ": ").with_next(self.next_steps())
     }
 
-    /// The remedy at a shell after which it no longer blocks; `None` if [`next_steps`](Self::next_steps) says it.
+    /// What to do at a shell so that it is no longer in the way; `None` where [`next_steps`](Self::next_steps) says it.
     pub(crate) fn remedy(&self) -> Option<String> {
         match self.cause {
             DoubtfulCause::Refused(refusal) => remedy(refusal, self.section),
@@ -100,7 +100,7 @@ impl Doubtful {
         }
     }
 
-    /// The next steps after which it no longer blocks.
+    /// The calls after which it is no longer in the way.
     pub(crate) fn next_steps(&self) -> Vec<NextStep> {
         let id = self.id.clone();
         match self.cause {
@@ -115,12 +115,12 @@ impl Doubtful {
         }
     }
 
-    /// Returns whether this user cannot have committed it, by its owner and its kind.
+    /// True if this user did not commit it, as far as its owner and its kind tell.
     pub(crate) const fn is_foreign(&self) -> bool {
         matches!(self.cause, DoubtfulCause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
     }
 
-    /// `and` says what follows from it; the remedy, if there is one, comes after `between`.
+    /// The error: `and` says what follows from it; a remedy, if there is one, comes after `between`.
     fn refused(&self, and: &str, between: &str) -> Error {
         let kind = match self.cause {
             DoubtfulCause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
@@ -132,34 +132,34 @@ impl Doubtful {
     }
 }
 
-/// The reason for leaving something in `txn/` that is not private to this user, or not a folder.
+/// The reason for leaving a name in `txn/` that is not this user's alone, or not a folder.
 pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) -> RecoveryReason {
     let folder = state.folder.path().join(Section::Transactions.name()).join(id);
     let remedy = remedy(refusal, Section::Transactions).unwrap_or_default();
     RecoveryReason::Refused { folder, problem: refusal.to_string(), remedy }
 }
 
-/// The remedy at a shell after which a folder is no longer refused; `None` if it can be put aside.
+/// What to do at a shell so that a folder is no longer refused; `None` where it can be moved to `kept/`.
 fn remedy(refusal: Refusal, section: Section) -> Option<String> {
     match (refusal, section) {
         (Refusal::Shut, _) => Some("give yourself all rights to it, or move it away".to_owned()),
-        // A user cannot move another user's folder.
+        // Only the owner of a folder may move it to another one.
         (Refusal::Foreign { owner, user }, _) if user != 0 => Some(format!("have user {owner} or root move it away")),
         (Refusal::NoFolder, Section::Transactions) => Some("move it away".to_owned()),
-        // A process may own it, and that cannot be found out.
+        // A process may be working on it, and nobody can tell.
         (_, Section::Transactions) => Some("make it yours alone (chown, chmod go-w), or move it away".to_owned()),
         _ => None,
     }
 }
 
-/// The transactions in `txn/` that may be committed, and are neither running nor recovered; the newest first.
+/// The transactions in `txn/` that may have been committed and are neither running nor recovered, newest first.
 pub(crate) fn interrupted(state: &StateFolder) -> Result<Vec<Doubtful>> {
     let Some(section) = state.whole_section(Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(&state.workspace, &section)?;
     ids.iter().rev().filter_map(|id| interrupted_one(state, &section, id).transpose()).collect()
 }
 
-/// An error if an interrupted transaction that may be wanted is newer than this one, or may be the only one.
+/// Refuses if an interrupted transaction that may be wanted is newer than this one, or may be the only one.
 pub(crate) fn refuse_newer(state: &StateFolder, than: Option<&str>, is_wanted_one: &Wanting<'_>) -> Result<()> {
     let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
     let interrupted = interrupted(state)?;
@@ -167,11 +167,11 @@ pub(crate) fn refuse_newer(state: &StateFolder, than: Option<&str>, is_wanted_on
     newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
 }
 
-/// One of them, by its id; `section` is `txn/`.
+/// One transaction in `txn/`, if it may have been committed and no process is working on it.
 pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     let (cause, why, header) = match status {
-        // Its owner has not acknowledged it, so no request can mean it.
+        // What its owner has not acknowledged cannot be meant.
         JournalStatus::Running | JournalStatus::Unfinished => return Ok(None),
         JournalStatus::Refused(refusal) => (DoubtfulCause::Refused(refusal), refusal.to_string(), None),
         JournalStatus::Corrupt(why) => {
@@ -197,7 +197,7 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
     Ok(Some(Doubtful { id, path, section: Section::Transactions, cause, why, header }))
 }
 
-/// Returns whether it may be the wanted one: by its id and, if its journal verifies, by its author.
+/// True if it may be the wanted one: by its id and, as far as its journal tells, by who committed it.
 pub(crate) fn is_wanted(doubtful: &Doubtful, is_wanted: &Wanting<'_>) -> bool {
     let program = doubtful.header.as_ref().map_or("", |header| header.owner.program.as_str());
     is_wanted(&doubtful.id, program)

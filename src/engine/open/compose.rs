@@ -1,49 +1,67 @@
-//! Composes one request of what is staged and what is added: each edit applies to the result of those before it.
+//! Composes one request from what is staged and what is added to it: edits apply to the result of the edits before
+//! them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::stored::StoredBase;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::Edit;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
 use crate::text;
 
-/// Two requests combined into one.
-#[derive(Debug)]
-pub(super) struct Composed {
-    pub request: Request,
-    /// For each of its files, the part that the second request added.
-    pub origins: Vec<Option<AddedEntry>>,
-    /// For each of its files, the entry of the first request. A path can have two entries: one that leaves it, and one
-    /// that takes it.
-    pub staged: Vec<Option<usize>>,
+/// A file of what is staged.
+#[derive(Debug, Clone)]
+pub(super) struct StagedEntry {
+    pub file: FileRequest,
+    /// The content that it was staged on; `None` until it is stored for the first time.
+    pub base: Option<StoredBase>,
+}
+
+/// A file of two requests that became one.
+#[derive(Debug, Clone)]
+pub(super) struct ComposedEntry {
+    pub staged: StagedEntry,
+    /// The part of the second request that is in it.
+    pub added: Option<AddedEntry>,
 }
 
 /// The part of a file entry that was just added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddedEntry {
-    /// The entry of the added request.
+    /// The entry of the request that was added.
     pub file: usize,
-    /// The number of edits before those added.
+    /// The number of edits that were staged before.
     pub edits_before: usize,
 }
 
-/// Adds a request to what is staged. `is_there` returns whether a path existed before anything was staged. All paths
-/// must be written in the same form.
-pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path) -> bool) -> Result<Composed> {
-    let origins = vec![None; staged.files.len()];
-    let indices = (0..staged.files.len()).map(Some).collect();
-    let mut composed = Composed { request: staged, origins, staged: indices };
-    let mut findings = Findings::new();
-    // Entries of one request do not build on each other, only on what was staged before.
-    let results =
-        composed.request.files.iter().filter_map(|entry| entry.result().map(|path| path.to_path_buf())).collect();
+/// Adds a request to what is staged. `is_there` tells whether a path existed before anything was staged. All paths must
+/// be written in the same way.
+pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<ComposedEntry>> {
+    let entries = staged.iter().map(|staged| ComposedEntry { staged: staged.clone(), added: None });
+    let mut composition = Composition {
+        entries: entries.collect(),
+        // Entries of one request do not see each other: they apply only to what was staged before.
+        results: staged.iter().filter_map(|entry| Some(entry.file.result()?.to_path_buf())).collect(),
+        there: staged.iter().filter(|entry| entry.was_there()).map(|entry| entry.file.path.to_path_buf()).collect(),
+        findings: Findings::new(),
+    };
     for (file, entry) in added.files.iter().enumerate() {
-        composed.add(file, entry, &results, is_there, &mut findings)?;
+        composition.add(file, entry)?;
     }
-    findings.finish()?;
-    Ok(composed)
+    composition.findings.finish()?;
+    Ok(composition.entries)
+}
+
+/// What is staged, while a request is added to it.
+struct Composition {
+    entries: Vec<ComposedEntry>,
+    /// The paths at which what was staged before leaves a file.
+    results: HashSet<PathBuf>,
+    /// The paths at which a file was when something was staged for it.
+    there: HashSet<PathBuf>,
+    findings: Findings,
 }
 
 /// The result of adding a change to a staged entry.
@@ -53,29 +71,28 @@ enum Merged {
     Refused(ErrorKind, String),
 }
 
-impl Composed {
-    fn add(
-        &mut self,
-        file: usize,
-        entry: &FileRequest,
-        results: &HashSet<PathBuf>,
-        is_there: &dyn Fn(&Path) -> bool,
-        findings: &mut Findings,
-    ) -> Result<()> {
-        let refuse = |findings: &mut Findings, field, kind, message: String| {
-            findings.push(kind, at_file(file, Some(field)), message);
-        };
+impl StagedEntry {
+    /// True if a file was at its path when it was staged.
+    fn was_there(&self) -> bool {
+        self.base.is_some_and(|base| base.digest.is_some())
+    }
+}
+
+impl Composition {
+    fn add(&mut self, file: usize, entry: &FileRequest) -> Result<()> {
+        let Self { entries, results, there, findings } = self;
+        let mut refuse = |field, kind, message: String| findings.push(kind, at_file(file, Some(field)), message);
         if let Change::Copy { from, .. } = &entry.change
-            && self.request.files.iter().any(|staged| touches(staged, from))
+            && entries.iter().any(|under| touches(&under.staged.file, from))
         {
             let message = format!("{} is staged here already; commit first, then copy it", from.display());
-            refuse(findings, "copy_from", ErrorKind::ValidationFailed, message);
+            refuse("copy_from", ErrorKind::ValidationFailed, message);
             return Ok(());
         }
         let to = entry.destination();
         if to.is_some_and(|to| to.path == entry.path) {
             let message = format!("{} is the file itself: it cannot be moved onto itself", entry.path.display());
-            refuse(findings, "rename_to", ErrorKind::DuplicateFilePath, message);
+            refuse("rename_to", ErrorKind::DuplicateFilePath, message);
             return Ok(());
         }
         if let Some(to) = to
@@ -83,42 +100,35 @@ impl Composed {
             && to.path != entry.path
         {
             let message = format!("{} is staged here already; commit first, then replace it", to.path.display());
-            refuse(findings, "rename_to", ErrorKind::FileExists, message);
+            refuse("rename_to", ErrorKind::FileExists, message);
             return Ok(());
         }
-        let under = results
-            .contains(entry.path.as_path())
-            .then(|| self.request.files.iter().position(|staged| staged.result() == Some(&entry.path)))
-            .flatten();
-        let Some(at) = under else {
-            let mut staged = self.request.files.iter().zip(&self.origins).filter(|(_, origin)| origin.is_none());
-            let is_gone = staged.any(|(staged, _)| staged.vacates() && staged.path == entry.path);
+        let under = entries.iter().position(|under| under.staged.file.result() == Some(&entry.path));
+        let Some(at) = under.filter(|_| results.contains(entry.path.as_path())) else {
+            let mut before = entries.iter().filter(|under| under.added.is_none()).map(|under| &under.staged.file);
+            let is_gone = before.any(|staged| staged.vacates() && staged.path == entry.path);
             if is_gone && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) {
                 let message = format!("{} is deleted or moved by what is staged", entry.path.display());
-                refuse(findings, "file_path", ErrorKind::FileNotFound, message);
+                refuse("file_path", ErrorKind::FileNotFound, message);
                 return Ok(());
             }
-            self.request.files.push(entry.clone());
-            self.origins.push(Some(AddedEntry { file, edits_before: 0 }));
-            self.staged.push(None);
+            let staged = StagedEntry { file: entry.clone(), base: None };
+            entries.push(ComposedEntry { staged, added: Some(AddedEntry { file, edits_before: 0 }) });
             return Ok(());
         };
-        if self.origins[at].is_some() {
-            let message = format!("{} is in this request twice", entry.path.display());
-            refuse(findings, "file_path", ErrorKind::DuplicateFilePath, message);
+        let under = &mut entries[at];
+        if under.added.is_some() {
+            let message = format!("{} stands in this request twice", entry.path.display());
+            refuse("file_path", ErrorKind::DuplicateFilePath, message);
             return Ok(());
         }
-        match merge(&self.request.files[at], entry, file, is_there)? {
+        match merge(&under.staged.file, entry, file, there)? {
             Merged::Into(merged, edits_before) => {
-                self.request.files[at] = merged;
-                self.origins[at] = Some(AddedEntry { file, edits_before });
+                under.staged.file = merged;
+                under.added = Some(AddedEntry { file, edits_before });
             }
-            Merged::Gone => {
-                self.request.files.remove(at);
-                self.origins.remove(at);
-                self.staged.remove(at);
-            }
-            Merged::Refused(kind, message) => refuse(findings, "file_path", kind, message),
+            Merged::Gone => drop(entries.remove(at)),
+            Merged::Refused(kind, message) => refuse("file_path", kind, message),
         }
         Ok(())
     }
@@ -128,8 +138,8 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
     entry.path.as_path() == path || entry.result().is_some_and(|result| result.as_path() == path)
 }
 
-/// Applies `new` to the result of `old`.
-fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&Path) -> bool) -> Result<Merged> {
+/// Adds `new` to the result of `old`.
+fn merge(old: &FileRequest, new: &FileRequest, file: usize, there: &HashSet<PathBuf>) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
     let merged = |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode };
@@ -177,7 +187,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&P
         (Change::Write { if_exists, .. }, Change::Write { content, .. }) => {
             here(Change::Write { content: content.clone(), if_exists: *if_exists }, 0)
         }
-        (Change::Write { .. }, Change::Delete) if is_there(&old.path) => {
+        (Change::Write { .. }, Change::Delete) if there.contains(old.path.as_path()) => {
             Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, 0))
         }
         (Change::Write { .. } | Change::Copy { .. }, Change::Delete) => Ok(Merged::Gone),
@@ -193,7 +203,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&P
     }
 }
 
-/// The destination, unless the move leads back to where the file was.
+/// The move, unless it leads back to where the file was.
 fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
     to.filter(|to| to.path != old.path).cloned()
 }
@@ -208,6 +218,7 @@ fn edited(content: &[u8], edits: &[Edit], file: usize) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::Digest;
     use crate::request::edit::{Anchor, Count, Matching};
 
     fn edit(old: &str, new: &str) -> Edit {
@@ -232,12 +243,13 @@ mod tests {
         Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail })
     }
 
-    /// Composes two requests of one file each; the path and the change of each resulting file.
+    /// Composes two file requests; returns the path and the change of each resulting file.
     fn both(first: FileRequest, second: FileRequest) -> Result<Vec<String>> {
-        let of = |file| Request { files: vec![file], ..Request::default() };
-        let composed = compose(of(first), &of(second), &|path| path.starts_with("there"))?;
-        assert_eq!(composed.request.files.len(), composed.origins.len());
-        Ok(composed.request.files.iter().map(|file| format!("{:?} {:?}", file.path, file.change)).collect())
+        let digest = first.path.starts_with("there").then(|| Digest::of(b"old"));
+        let staged = StagedEntry { file: first, base: Some(StoredBase { digest, is_pinned: false }) };
+        let composed = compose(&[staged], &Request { files: vec![second], ..Request::default() })?;
+        let files = composed.iter().map(|entry| &entry.staged.file);
+        Ok(files.map(|file| format!("{:?} {:?}", file.path, file.change)).collect())
     }
 
     fn one(path: &str, change: &Change) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Open transactions: edits are staged over several calls, previewed as a whole, and committed or rolled back.
 //!
-//! Before the commit only `open/<id>/` is written. What is staged is one request that grows, with the state of each
-//! file when it was staged. So a file that another program changed meanwhile is noticed, and the edits are carried over
-//! to it if the lines that they touch did not change.
+//! Only `open/<id>/` is written before the commit. What is staged is one growing request. With it stands the digest of
+//! each file at the time, so that a change by another program is noticed; the edits are carried over to the changed
+//! file only if they touch none of its changed lines.
 
 mod compose;
 mod rollback;
@@ -28,32 +28,36 @@ use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{AskedPath, RelPath};
-use crate::request::{Change, IfExists, Request};
+use crate::request::{Change, FileRequest, IfExists, Request, validate};
+use compose::StagedEntry;
 use store::OpenedFolder;
-use stored::StoredBase;
 
-/// One attempt to commit an open transaction.
+/// One of the attempts to commit an open transaction.
 #[derive(Clone, Copy)]
 struct CommitAttempt<'c> {
-    /// The plan that was previewed.
+    /// The hash of the plan that was previewed.
     plan_hash: Option<Digest>,
+    /// The request that is committed, without its files: they are settled again each time.
+    request: &'c Request,
     /// Set once the staged edits were found to fit the files.
     is_settled: &'c Cell<bool>,
     /// True if another program interfered with an earlier attempt.
     again: bool,
 }
 
-/// Closes an open transaction after its commit. A failure of that is only a warning: the open transaction expires, or
-/// is closed when it is committed again.
+/// Closes a committed open transaction. The commit stands even if this fails: a warning says so, and the open
+/// transaction expires, or is closed when it is committed once more.
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
-        report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
+        report
+            .warnings
+            .push(format!("committed, but the open transaction {id} could not be closed: {}", error.message()));
     }
     report
 }
 
-/// Moves the folder to the trash and empties that, after a sync.
+/// Moves the folder to the trash and empties the trash, after a sync.
 fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
     state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
     drop(opened);
@@ -61,7 +65,7 @@ fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
 }
 
 impl Engine {
-    /// The changes that a commit would make now, and a hash of them all. Writes nothing.
+    /// The changes that a commit would make now, and the hash over all of them. Nothing is written, whether it fails or not.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;
         let (_, opened) = self.still_open(&found, id, run)?;
@@ -69,8 +73,9 @@ impl Engine {
     }
 
     fn preview_of(&self, opened: &OpenedFolder, found: &mut StateLookup, run: Run<'_>) -> Result<Preview> {
-        let mut request = Request { dry_run: true, ..request_of(opened)? };
-        let rebased = self.settle_all(opened, &mut request, run)?;
+        let mut entries = entries_of(opened)?;
+        let rebased = self.settle(opened, &mut entries.iter_mut().collect::<Vec<_>>(), run)?;
+        let request = Request { dry_run: true, ..request_of(opened, entries) };
         let mut warnings = Vec::new();
         let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
@@ -78,9 +83,9 @@ impl Engine {
         Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
     }
 
-    /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
-    /// that changed meanwhile are carried over, unless the hash forbids it. On failure the transaction stays open.
-    /// Committing it again gives the same answer again.
+    /// Commits exactly what is staged or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
+    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. On failure the transaction is
+    /// still open, and the error's outcome tells the state of the files. Committing it once more gives the same answer again.
     pub fn commit_staged(
         &self,
         id: &str,
@@ -115,17 +120,19 @@ impl Engine {
             other => other?,
         };
         if let Some(report) = again(found, false)? {
-            // The process died after its commit, before it closed the open transaction.
+            // An earlier process died between the commit and the closing.
             return Ok(closed(&state, opened, report));
         }
-        let staged = Request { check, ..request_of(&opened)? };
-        // If the staged edits do not fit, or are not what was previewed, a retry does not help.
+        let entries = entries_of(&opened)?;
+        let request = Request { check, ..request_of(&opened, Vec::new()) };
+        // A conflict with the staged edits, or another plan than was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
-            let commit_attempt = CommitAttempt { plan_hash, is_settled: &is_settled, again: attempt > 1 };
-            self.commit_once(&opened, staged.clone(), commit_attempt, found, warnings, run)
+            let again = attempt > 1;
+            let commit_attempt = CommitAttempt { plan_hash, request: &request, is_settled: &is_settled, again };
+            self.commit_once(&opened, entries.clone(), commit_attempt, found, warnings, run)
         };
-        let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
+        let report = self.try_again(request.check.as_ref(), attempt, |_| is_settled.get(), run)?;
         Ok(closed(&state, opened, report))
     }
 
@@ -133,22 +140,23 @@ impl Engine {
     fn commit_once(
         &self,
         opened: &OpenedFolder,
-        mut request: Request,
-        CommitAttempt { plan_hash, is_settled, again }: CommitAttempt<'_>,
+        mut entries: Vec<StagedEntry>,
+        CommitAttempt { plan_hash, request, is_settled, again }: CommitAttempt<'_>,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         is_settled.set(false);
-        let paths = RequestPaths::of(&request);
+        let paths = RequestPaths::of_files(entries.iter().map(|entry| &entry.file), false);
         let mut locked = self.lock_targets(&paths, found, warnings, run)?;
-        let rebased = self.settle_all(opened, &mut request, run)?;
+        let rebased = self.settle(opened, &mut entries.iter_mut().collect::<Vec<_>>(), run)?;
+        let request = Request { files: files_of(entries), ..request.clone() };
         is_settled.set(true);
         if again {
             locked.stat_again(&self.workspace)?;
         }
         let LockedTargets { places, parents, locks } = locked;
-        // The edits may have been carried over; the paths are the same.
+        // Settling may have changed the edits, but not the paths.
         let (mut prepared, mut files) = self.prepare(&request, paths, places, parents, run)?;
         if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
             is_settled.set(false);
@@ -176,12 +184,12 @@ impl Engine {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 
-    /// The same request with every path as the workspace knows it, so that each file has only one name.
+    /// The request with every path as the workspace knows it, so that each file has one name.
     fn in_root(&self, request: &Request) -> Request {
         let mut resolver = self.resolver();
         let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
             Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
-            // An invalid path is reported when the request is tried.
+            // An invalid path is reported where the request is tried.
             _ => {
                 if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
                     *path = rel.asked();
@@ -190,8 +198,8 @@ impl Engine {
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            // A symlink can only be edited through, so its target is named. To move or delete it is refused under its own
-            // name; so is a new file there, since the staged edits may have freed the target by then.
+            // Only the target of a symlink can be edited. To move or delete a symlink is refused by its own name; so is
+            // a new file in its place, since by then its target may be free.
             let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
             let stays = !file.vacates() && !is_new;
             name(&mut file.path, stays);
@@ -211,7 +219,7 @@ impl Engine {
     }
 }
 
-/// Returns whether there is no open transaction of an id any more.
+/// True if the open transaction is gone.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }
@@ -222,26 +230,31 @@ fn unreadable(opened: &OpenedFolder, what: &str) -> Error {
 }
 
 /// The staged request. Its paths are validated like those of any request.
-fn request_of(opened: &OpenedFolder) -> Result<Request> {
-    let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
-    if request.files.is_empty() {
-        // The last staged change reverted the first.
-        return Ok(request);
+fn entries_of(opened: &OpenedFolder) -> Result<Vec<StagedEntry>> {
+    let entries = opened.stored.entries().map_err(|what| unreadable(opened, what))?;
+    if entries.is_empty() {
+        // What was staged last reverted what was staged first.
+        return Ok(entries);
     }
-    crate::request::validate::check(&request, crate::request::validate::PathRule::AbsoluteOrRelative)?;
-    Ok(request)
+    let request = request_of(opened, entries.clone());
+    validate::check(&request, validate::PathRule::AbsoluteOrRelative)?;
+    Ok(entries)
 }
 
-/// The content to which each entry was staged.
-fn bases_of(opened: &OpenedFolder) -> Result<Vec<StoredBase>> {
-    opened.stored.bases().map_err(|what| unreadable(opened, what))
+fn files_of(entries: Vec<StagedEntry>) -> Vec<FileRequest> {
+    entries.into_iter().map(|entry| entry.file).collect()
+}
+
+/// The content that each entry was staged on.
+fn request_of(opened: &OpenedFolder, entries: Vec<StagedEntry>) -> Request {
+    Request { files: files_of(entries), label: opened.stored.label.clone(), ..Request::default() }
 }
 
 /// The open transactions of a workspace, oldest first.
 pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     let listed = store::list(state)?.into_iter().map(|(id, stored)| {
-        let files = stored.request().map(|request| request.files).unwrap_or_default();
-        let files = files.into_iter().map(|file| {
+        let files = stored.entries().unwrap_or_default();
+        let files = files.into_iter().map(|StagedEntry { file, .. }| {
             let word = match &file.change {
                 Change::Edit { rename: None, .. } => "edit",
                 Change::Edit { .. } | Change::Rename(_) => "rename",
@@ -265,10 +278,10 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     Ok(listed.collect())
 }
 
-/// Moves expired ones to the trash.
+/// Drops expired open transactions.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
     for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
-        // Another process may sweep it at the same time.
+        // Another process may sweep it at the same moment.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }
     Ok(())

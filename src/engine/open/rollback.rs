@@ -1,4 +1,4 @@
-//! Discards open transactions, even if their commit is done or interrupted.
+//! Discards open transactions, even where their commit may be complete or interrupted.
 
 use super::is_gone;
 use super::store::OpenedFolder;
@@ -10,8 +10,8 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Engine {
-    /// Discards an open transaction; no file is changed. Interrupted transactions are recovered first, since one of
-    /// them may be its commit: if it is committed by then, it cannot be discarded. Returns warnings.
+    /// Discards an open transaction, which changes no file. Interrupted transactions are recovered first, since one may
+    /// be its commit; a committed one can no longer be discarded. Returns warnings.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
         let (found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
@@ -23,7 +23,7 @@ impl Engine {
 
     fn drop_open(&self, found: &StateLookup, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
         let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
-        // In doubt the answer must not be that nothing was changed.
+        // In doubt, the answer must not say that nothing was changed.
         let may_be = |doubtful: &Doubtful| {
             doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
         };
@@ -31,16 +31,16 @@ impl Engine {
             SearchResult::Nothing => super::close(&state, opened),
             SearchResult::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
             SearchResult::Found(loaded) => {
-                // The process died after its commit, before it closed the open transaction.
+                // The process died between the commit and the closing.
                 if let Err(error) = super::close(&state, opened) {
-                    warnings.push(format!("the open transaction {id} could not be closed: {error}"));
+                    warnings.push(format!("the open transaction {id} could not be closed: {}", error.message()));
                 }
                 Err(was_committed(id, &loaded))
             }
         }
     }
 
-    /// The same for calls that are pointless after its commit, or while that is interrupted.
+    /// Opens a transaction for calls that make no sense after its commit, or while that is interrupted.
     pub(super) fn still_open(
         &self,
         found: &StateLookup,
@@ -52,7 +52,7 @@ impl Engine {
         Ok((state, opened))
     }
 
-    /// An error if the commit of an open transaction is interrupted or done.
+    /// Refuses if the commit of an open transaction is interrupted or complete.
     pub(super) fn not_committed(&self, found: &StateLookup, id: &str) -> Result<()> {
         match self.committed_open(found, id, |_| false)? {
             SearchResult::Nothing => Ok(()),
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// The error that names its commit, if an open transaction is gone because it was committed.
+    /// The error that names the commit, if an open transaction is gone because it was committed.
     pub(super) fn or_committed(&self, found: &StateLookup, id: &str, error: Error) -> Error {
         match self.committed_open(found, id, |_| false) {
             Ok(SearchResult::Perhaps(doubtful)) if is_gone(&error) => {
@@ -75,6 +75,6 @@ impl Engine {
 
 fn was_committed(id: &str, loaded: &Loaded) -> Error {
     let committed = loaded.id();
-    let message = format!("{id} was committed, as {committed}; undo {committed} to revert it");
+    let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");
     Error::new(ErrorKind::UnknownTransaction, message)
 }

@@ -1,9 +1,9 @@
-//! Files that changed since something was staged for them: carries the edits over, or refuses them with the reason.
+//! Handles files that changed since something was staged for them: carries the edits over, or refuses with the reason.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::bases_of;
+use super::compose::StagedEntry;
 use super::store::OpenedFolder;
 use super::stored::StoredBase;
 use crate::digest::Digest;
@@ -21,13 +21,13 @@ use crate::text::{self, Applied, diff};
 /// Edits that were carried over to another content.
 #[derive(Debug, Clone)]
 pub(super) struct Rebased {
-    /// The changes by the other program, as a diff.
+    /// The changes of the other program, as a diff.
     foreign_diff: String,
-    /// The result of each edit as it was staged.
+    /// The effect of each edit, as it was staged.
     applied: Option<Vec<Applied>>,
 }
 
-/// Adds it to the reports of the files.
+/// Adds what was carried over to the reports of the files.
 pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
     for (file, rebased) in files.iter_mut().zip(rebased) {
         let Some(rebased) = rebased else { continue };
@@ -39,38 +39,24 @@ pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
 }
 
 impl Engine {
-    /// Adapts each entry to the present content of its file: unchanged since it was staged, or changed where the edits
-    /// still apply. `bases` holds what the entries were staged upon; nothing for a new one. The entries then expect the
-    /// content that was found.
+    /// Makes each entry fit the present content of its file: unchanged since it was staged, or changed without harm.
+    /// `bases` holds the contents that the entries were staged on, `None` for a new entry. The entries then expect what
+    /// was found.
     pub(super) fn settle(
         &self,
         opened: &OpenedFolder,
-        request: &mut Request,
-        bases: &[Option<StoredBase>],
+        entries: &mut [&mut StagedEntry],
         run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
-        // A file that leaves a path does not matter to the new file that takes it.
-        let free: HashSet<PathBuf> =
-            request.files.iter().filter(|entry| entry.vacates()).map(|entry| entry.path.to_path_buf()).collect();
-        let entries = request.files.iter_mut().zip(bases);
-        entries
-            .map(|(entry, base)| match base {
-                Some(StoredBase { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
-                Some(base) => self.settle_one(opened, entry, *base, run),
-                None => Ok(None),
-            })
-            .collect()
-    }
-
-    /// The same for everything that is staged.
-    pub(super) fn settle_all(
-        &self,
-        opened: &OpenedFolder,
-        request: &mut Request,
-        run: Run<'_>,
-    ) -> Result<Vec<Option<Rebased>>> {
-        let bases: Vec<_> = bases_of(opened)?.into_iter().map(Some).collect();
-        self.settle(opened, request, &bases, run)
+        // An entry that leaves a path does not matter to the new file that takes it.
+        let left = entries.iter().filter(|entry| entry.file.vacates());
+        let free: HashSet<PathBuf> = left.map(|entry| entry.file.path.to_path_buf()).collect();
+        let settled = entries.iter_mut().map(|entry| match entry.base {
+            Some(StoredBase { digest: None, .. }) if free.contains(entry.file.path.as_path()) => Ok(None),
+            Some(base) => self.settle_one(opened, &mut entry.file, base, run),
+            None => Ok(None),
+        });
+        settled.collect()
     }
 
     fn settle_one(
@@ -104,7 +90,7 @@ impl Engine {
         Ok(Some(rebased))
     }
 
-    /// Keeps the content that is needed to carry edits over later.
+    /// Keeps the base that is needed to carry edits over later.
     pub(super) fn keep_base(
         &self,
         opened: &OpenedFolder,
@@ -119,15 +105,14 @@ impl Engine {
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         match self.current(&path, run.cancel)? {
             Some(content) if Digest::of(&content) == base => opened.keep(&self.workspace, &content, base),
-            // It changed just now, or it had changed before and the edits were carried over: then the base was kept
-            // already.
+            // It has just changed, or had changed before and was carried over: the base was kept then.
             _ if opened.base(&self.workspace, base)?.is_some() => Ok(()),
             _ => Err(crate::engine::store::snapshot::changed(&entry.path, "changed while it was staged")),
         }
     }
 
-    /// Turns edits given by lines into ranges of the staged content: what is stored needs no patch.
-    pub(super) fn place_edits(&self, staged: &Request, added: &mut Request, run: Run<'_>) -> Result<()> {
+    /// Turns edits that are placed by lines into edits by offset in the staged content: what is stored needs no patch.
+    pub(super) fn place_edits(&self, staged: &[StagedEntry], added: &mut Request, run: Run<'_>) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
             let (path, edits) = match &mut entry.change {
                 Change::Edit { edits, .. } => (entry.path.clone(), edits),
@@ -148,13 +133,13 @@ impl Engine {
     }
 
     /// The content of a file as it is staged.
-    fn staged_content(&self, staged: &Request, path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
+    fn staged_content(&self, staged: &[StagedEntry], path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
         let result = |entry: &&FileRequest| entry.result().is_some_and(|result| result.as_path() == path);
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
             Ok(path) => self.current(&path, run.cancel),
             Err(_) => Ok(None),
         };
-        let Some(entry) = staged.files.iter().find(result) else { return on_disk(path) };
+        let Some(entry) = staged.iter().map(|entry| &entry.file).find(result) else { return on_disk(path) };
         let (origin, edits) = match &entry.change {
             Change::Write { content, .. } => return Ok(Some(content.clone())),
             Change::Edit { edits, .. } => (&entry.path, &edits[..]),
@@ -166,8 +151,8 @@ impl Engine {
     }
 }
 
-/// Carries the edits of an entry over from `old` to `current`: they must still match in the same places, and the lines
-/// that they touch must be unchanged.
+/// Carries the edits of an entry over from `old` to `current`: they must still match in the same places, and no line
+/// that they touch may have changed.
 fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Rebased> {
     let foreign_diff = foreign(entry, old, current);
     let edits = match &mut entry.change {
@@ -178,7 +163,7 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
     let staged = text::edit(old, edits).ok()?;
     let moved = rebase(old, current, &staged.splices)?;
     if edits.iter().all(|edit| matches!(edit.anchor, Anchor::Text { .. })) {
-        // If other places match by now, or fewer, the edits mean something else here.
+        // If another place matches by now, or one no longer does, the edits mean something else here.
         let again = text::edit(current, edits).ok()?;
         if again.splices != moved {
             return None;
@@ -188,7 +173,7 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
     Some(Rebased { foreign_diff, applied: Some(staged.applied) })
 }
 
-/// Splices as edits that apply one after another: the last comes first, so that none moves the others.
+/// Splices as edits that apply in sequence: the last comes first, so that it moves none of the others.
 fn places(content: &[u8], splices: &Splices) -> Vec<Edit> {
     let splices: Vec<_> = splices.iter().collect();
     let edit = |splice: &&Splice| Edit {
@@ -203,7 +188,7 @@ fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
     diff::unified(old, current, &name, &name, limits::DIFF_BYTES)
 }
 
-/// The error for a file that changed where something is staged, with both changes.
+/// The error for a file that changed where something is staged, with both sides.
 fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {

@@ -1,10 +1,12 @@
-//! Staging: adds new edits to what is staged, tries them, and stores them.
+//! Stages new edits: adds them to what is staged, tries the whole, and stores it.
 
-use super::compose::{Composed, compose};
+use std::collections::HashSet;
+
+use super::compose::{ComposedEntry, StagedEntry, compose};
 use super::settle;
 use super::store::{self, OpenedFolder};
 use super::stored::{StoredBase, StoredFile};
-use super::{bases_of, list, request_of};
+use super::{entries_of, list};
 use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::store::snapshot;
@@ -15,37 +17,16 @@ use crate::path::AskedPath;
 use crate::request::validate::Findings;
 use crate::request::{FileRequest, Request};
 
-/// The request that is staged so far, with the bases of its files.
-#[derive(Debug, Default)]
-struct Before {
-    request: Request,
-    bases: Vec<StoredBase>,
-}
-
-impl Before {
-    fn of(opened: Option<&OpenedFolder>) -> Result<Self> {
-        let Some(opened) = opened else { return Ok(Self::default()) };
-        Ok(Self { request: request_of(opened)?, bases: bases_of(opened)? })
-    }
-
-    /// Returns whether a file was at this path when something was staged for it.
-    fn was_there(&self, path: &std::path::Path) -> bool {
-        let mut entries = self.request.files.iter().zip(&self.bases);
-        entries.any(|(file, base)| file.path == path.into() && base.digest.is_some())
-    }
-}
-
-/// The composed request, after a dry run.
-struct Tried {
-    composed: Composed,
-    /// The bases of the entries that were staged before.
-    bases: Vec<Option<StoredBase>>,
-    files: Vec<FileReport>,
+/// A file of everything that is staged and added, tried out.
+struct TriedEntry {
+    composed: ComposedEntry,
+    /// The result for its file.
+    report: FileReport,
 }
 
 impl Engine {
     /// Opens a transaction, or adds to one. Edits apply to the result of the edits before them; no file is changed. On
-    /// failure what was staged before stays as it was. A request for a dry run is not stored.
+    /// failure what was staged before is unchanged. A dry run is only tried.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
@@ -78,16 +59,16 @@ impl Engine {
             (_, Some(id)) => return Err(self.unknown(id)),
             (_, None) => None,
         };
-        let before = Before::of(opened.as_ref())?;
+        let before = opened.as_ref().map_or(Ok(Vec::new()), entries_of)?;
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, found, run)?;
-        self.place_edits(&before.request, &mut added, run)?;
+        self.place_edits(&before, &mut added, run)?;
         let tried = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
         self.look_at_paths_again(request, &added)?;
         let overlaps = match &*found {
-            StateLookup::State(state) => overlaps(state, id, &tried.composed.request)?,
+            StateLookup::State(state) => overlaps(state, id, &tried)?,
             _ => Vec::new(),
         };
-        let report = Report { dry_run: request.dry_run, files: tried.added(), ..Report::default() };
+        let report = Report { dry_run: request.dry_run, files: added_reports(&tried), ..Report::default() };
         if request.dry_run {
             return Ok(Staged { id: None, expires: None, report, overlaps });
         }
@@ -102,7 +83,8 @@ impl Engine {
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 
-    /// Verifies that the paths of a request resolve as when it was tried: they were resolved one after another.
+    /// Verifies that the paths of a request still lead where they did when it was tried: they were resolved one after
+    /// the other.
     fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
         let now = self.in_root(request);
         for (now, before) in now.files.iter().zip(&added.files) {
@@ -113,55 +95,65 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds `added` to what is staged, and tries all of it. What was staged before applies to its base, or is carried
-    /// over to the present content of its file.
+    /// Adds `added` to what is staged and tries the whole. Earlier entries apply to their base, or are carried over to
+    /// the present content of their file.
     fn try_out(
         &self,
         opened: Option<&OpenedFolder>,
-        before: &Before,
+        before: &[StagedEntry],
         added: &Request,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
-    ) -> Result<Tried> {
-        let composed = compose(before.request.clone(), added, &|path| before.was_there(path))?;
-        let bases: Vec<_> = composed.staged.iter().map(|staged| staged.map(|at| before.bases[at])).collect();
-        let (dry_run, include_content) = (true, added.include_content);
-        let mut request = Request { dry_run, include_content, ..composed.request.clone() };
+    ) -> Result<Vec<TriedEntry>> {
+        let composed = compose(before, added)?;
+        let mut settled = composed.clone();
         let rebased = match opened {
-            Some(opened) => self.settle(opened, &mut request, &bases, run)?,
-            None => vec![None; bases.len()],
+            Some(opened) => {
+                let mut entries: Vec<_> = settled.iter_mut().map(|entry| &mut entry.staged).collect();
+                self.settle(opened, &mut entries, run)?
+            }
+            None => vec![None; settled.len()],
         };
-        let (_, mut files) = self.prepare_unlocked(&request, found, warnings, run).map_err(|e| composed.name(e))?;
+        let files = settled.into_iter().map(|entry| entry.staged.file).collect();
+        let request = Request { dry_run: true, include_content: added.include_content, files, ..Request::default() };
+        let prepared = self.prepare_unlocked(&request, found, warnings, run);
+        let (_, mut files) = prepared.map_err(|error| name(&composed, error))?;
         settle::tell(&mut files, &rebased);
-        Ok(Tried { composed, bases, files })
+        Ok(composed.into_iter().zip(files).map(|(composed, report)| TriedEntry { composed, report }).collect())
     }
 
-    /// The entries to be stored; keeps the contents to which they apply.
-    fn written(&self, opened: &OpenedFolder, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
-        let mut written = Vec::with_capacity(tried.files.len());
-        for (at, entry) in tried.composed.request.files.iter().enumerate() {
-            let new = StoredBase { digest: tried.files[at].hash_before, is_pinned: false };
-            let mut base = tried.bases[at].unwrap_or(new);
-            base.is_pinned |= tried.composed.origins[at].is_some_and(|origin| pinned[origin.file]);
-            self.keep_base(opened, entry, base.digest, run)?;
-            let stored = StoredFile::of(entry, base);
-            written.push(stored.ok_or_else(|| snapshot::changed(&entry.path, "changed while it was staged"))?);
+    /// The entries in their stored form; the contents that they were staged on are kept.
+    fn written(
+        &self,
+        opened: &OpenedFolder,
+        tried: &[TriedEntry],
+        pinned: &HashSet<usize>,
+        run: Run<'_>,
+    ) -> Result<Vec<StoredFile>> {
+        let mut written = Vec::with_capacity(tried.len());
+        for TriedEntry { composed: ComposedEntry { staged: StagedEntry { file, base }, added }, report } in tried {
+            let mut base = base.unwrap_or(StoredBase { digest: report.hash_before, is_pinned: false });
+            base.is_pinned |= added.is_some_and(|added| pinned.contains(&added.file));
+            self.keep_base(opened, file, base.digest, run)?;
+            let stored = StoredFile::of(file, base);
+            written.push(stored.ok_or_else(|| snapshot::changed(&file.path, "changed while it was staged"))?);
         }
         Ok(written)
     }
 
-    /// Verifies the expected hashes against the `hash_after` of earlier stages; then the commit has only the base to
-    /// compare. Returns which entries are pinned.
+    /// Verifies that a file whose expected hash is the `hash_after` of an earlier stage still gets that content; then
+    /// only the base is left for the commit to compare. Returns which entries were pinned.
     fn check_staged_hashes(
         &self,
         opened: Option<&OpenedFolder>,
         added: &mut Request,
         found: &mut StateLookup,
         run: Run<'_>,
-    ) -> Result<Vec<bool>> {
-        let pinned: Vec<bool> = added.files.iter().map(|file| file.expected_hash.is_some()).collect();
-        let Some(opened) = opened.filter(|_| pinned.contains(&true)) else { return Ok(pinned) };
+    ) -> Result<HashSet<usize>> {
+        let expecting = added.files.iter().enumerate().filter(|(_, file)| file.expected_hash.is_some());
+        let pinned: HashSet<usize> = expecting.map(|(index, _)| index).collect();
+        let Some(opened) = opened.filter(|_| !pinned.is_empty()) else { return Ok(pinned) };
         let staged = self.preview_of(opened, found, run)?.report.files;
         for (index, file) in added.files.iter_mut().enumerate() {
             let of_file =
@@ -177,28 +169,23 @@ impl Engine {
     }
 }
 
-impl Tried {
-    /// The reports of what was added, as the result of all edits.
-    fn added(&self) -> Vec<FileReport> {
-        let both = self.composed.origins.iter().zip(&self.files);
-        both.filter_map(|(origin, file)| {
-            let edits = file.edits.get((*origin)?.edits_before..).unwrap_or_default().to_vec();
-            Some(FileReport { edits, ..file.clone() })
-        })
-        .collect()
-    }
+/// The reports of what was added, on top of the rest.
+fn added_reports(tried: &[TriedEntry]) -> Vec<FileReport> {
+    let reports = tried.iter().filter_map(|TriedEntry { composed, report }| {
+        let edits = report.edits.get(composed.added?.edits_before..).unwrap_or_default().to_vec();
+        Some(FileReport { edits, ..report.clone() })
+    });
+    reports.collect()
 }
 
-impl Composed {
-    /// An error about the whole request, in terms of what was just added.
-    fn name(&self, error: Error) -> Error {
-        let Some(origin) = error.file().and_then(|file| *self.origins.get(file)?) else { return error.in_no_file() };
-        let edit = error.edit().and_then(|edit| edit.checked_sub(origin.edits_before));
-        let error = error.in_file(origin.file);
-        match edit {
-            Some(edit) => error.in_edit(edit),
-            None => error,
-        }
+/// An error of the whole request, in terms of what was just added.
+fn name(composed: &[ComposedEntry], error: Error) -> Error {
+    let Some(added) = error.file().and_then(|file| composed.get(file)?.added) else { return error.in_no_file() };
+    let edit = error.edit().and_then(|edit| edit.checked_sub(added.edits_before));
+    let error = error.in_file(added.file);
+    match edit {
+        Some(edit) => error.in_edit(edit),
+        None => error,
     }
 }
 
@@ -221,10 +208,10 @@ fn check_stageable(request: &Request) -> Result<()> {
 }
 
 /// Other open transactions that touch the same files.
-fn overlaps(state: &StateFolder, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
+fn overlaps(state: &StateFolder, own: Option<&str>, tried: &[TriedEntry]) -> Result<Vec<Overlap>> {
     let mut overlaps = Vec::new();
     for other in list(state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
-        let ours = request.files.iter().map(|file| &file.path);
+        let ours = tried.iter().map(|entry| &entry.composed.staged.file.path);
         for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs.as_path() == path.as_path())) {
             overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.to_path_buf() });
         }

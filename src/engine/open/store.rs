@@ -1,4 +1,4 @@
-//! The folder of an open transaction: `open/<id>/` with `transaction.json` and the contents that were staged upon.
+//! The folder of an open transaction: `open/<id>/` with `transaction.json` and the contents that were staged on.
 
 use jiff::Timestamp;
 
@@ -29,7 +29,7 @@ pub(super) struct OpenedFolder {
     pub stored: Stored,
 }
 
-/// Makes a new, empty one.
+/// Makes an empty open transaction.
 pub(super) fn create(engine: &Engine, state: &StateFolder, owner: String) -> Result<OpenedFolder> {
     let section = state.need_section(Section::Open)?;
     let (id, folder, _) =
@@ -46,7 +46,7 @@ pub(super) fn create(engine: &Engine, state: &StateFolder, owner: String) -> Res
     Ok(OpenedFolder { id, folder, stored })
 }
 
-/// Opens one, once no other process uses it.
+/// Opens a transaction, as soon as no other process works on it.
 pub(super) fn open(state: &StateFolder, id: &str, patience: Patience<'_>) -> Result<OpenedFolder> {
     let section = if is_id(id.as_ref()) { state.section(Section::Open)? } else { None };
     let Some(section) = section else { return Err(unknown(&state.workspace, id)) };
@@ -66,7 +66,7 @@ pub(super) fn open(state: &StateFolder, id: &str, patience: Patience<'_>) -> Res
     }
 }
 
-/// All that can be read, without a lock.
+/// All open transactions that can be read, without a lock.
 pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let mut list = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
 /// The open transaction in a folder; `None` if it cannot be used: it is not ours, or was not made in this folder.
 fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
     let stat = workspace.stat_handle(folder)?;
-    // The beginning shows that it was written here, before the rest is read.
+    // Its first bytes tell that it was written here, before the rest is read.
     let beginning = Stored::start(&StoredFolder::of(&stat.identity));
     let Some(bytes) = read_file(workspace, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
         return Ok(None);
@@ -90,7 +90,8 @@ fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// A regular file that has this beginning and is not too large; `None` if there is none, or it cannot be opened.
+/// The content of a regular file that starts with `beginning` and is not too large; `None` if there is none, or it
+/// cannot be opened.
 fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
     let path = name.path();
     let file = match workspace.fs().open_file(name) {
@@ -112,7 +113,8 @@ fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64)
 }
 
 impl OpenedFolder {
-    /// Stores it; it expires some time after its last change. Synced: an acknowledged edit must be durable.
+    /// Stores the transaction, durably: a staged edit that was acknowledged must be there. It expires some time after
+    /// its last change.
     pub(super) fn save(&mut self, state: &StateFolder) -> Result<()> {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
         self.stored.expires = id::instant(state.workspace.now()).as_second().saturating_add(lifetime);
@@ -122,7 +124,7 @@ impl OpenedFolder {
             return Err(Error::new(ErrorKind::FileTooLarge, message).of_transaction(&self.id));
         }
         let fresh = Fresh::write(&state.workspace, &self.folder, FILE_NAME, &text)?;
-        // What it names must be durable before it has its name, and so must its own content.
+        // What it names must be durable before it, and it must be whole before it gets its name.
         let durable = barrier::pass(state, &self.folder, |each| {
             each.with_content(&self.folder)?;
             each.sections(state)
@@ -136,25 +138,25 @@ impl OpenedFolder {
         }
     }
 
-    /// Keeps the content that something was staged upon.
+    /// Keeps the content that something was staged on.
     pub(super) fn keep(&self, workspace: &Workspace, content: &[u8], digest: Digest) -> Result<()> {
         let name = base_name(digest);
         match write_new(workspace, Name::new(&self.folder, &name), content) {
-            // A file left by a process that was killed, or by a power loss, may be incomplete.
+            // A process that was killed, or lost its power, may have left a part of it.
             Err(e) if e.kind() == ErrorKind::FileExists && self.base(workspace, digest)?.is_some() => Ok(()),
             Err(e) if e.kind() == ErrorKind::FileExists => replace(workspace, &self.folder, &name, content),
             other => other.map(drop),
         }
     }
 
-    /// A kept content; `None` if it is gone, or has another digest.
+    /// A kept content; `None` if it is gone, or is another one.
     pub(super) fn base(&self, workspace: &Workspace, digest: Digest) -> Result<Option<Vec<u8>>> {
         let name = base_name(digest);
         let content = read_file(workspace, Name::new(&self.folder, &name), b"", limits::EDITED_FILE_BYTES)?;
         Ok(content.filter(|content| Digest::of(content) == digest))
     }
 
-    /// The time when it expires.
+    /// The time at which it expires.
     pub(super) fn expires(&self) -> String {
         time(self.stored.expires)
     }
@@ -179,7 +181,7 @@ fn expired(id: &str) -> Error {
     Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)
 }
 
-/// The error for one that does not exist. Its id shows when it was opened: it may have expired and been swept.
+/// The error for an unknown id. The id tells when the transaction was opened: it may have expired and been swept.
 fn unknown(workspace: &Workspace, id: &str) -> Error {
     let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
     match id::instant_of(id).filter(|_| is_id(id.as_ref())) {

@@ -1,4 +1,4 @@
-//! An open transaction as it is stored: the request, and the state of the files then.
+//! The stored form of an open transaction: what was asked, and what the files were then.
 //!
 //! It is untrusted when it is read: its paths are checked like those of any request, and its bases are only compared.
 
@@ -6,34 +6,35 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::compose::StagedEntry;
 use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
-/// The content of the file.
+/// The content of `transaction.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stored {
     /// The version of this format.
     pub open: u32,
-    /// The folder that it was written into: a copy of it is not used.
+    /// The folder that it was written in: a copy is not acted on.
     pub folder: StoredFolder,
     /// The program and process that opened it.
     pub owner: String,
-    /// The time when it expires, in seconds since 1970.
+    /// The time at which it expires, in seconds since 1970.
     pub expires: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub files: Vec<StoredFile>,
 }
 
-/// The content that an entry was staged upon.
+/// The content that an entry was staged on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredBase {
     /// The digest of the file when it was staged; `None` if there was no file.
     pub digest: Option<Digest>,
-    /// True if the caller gave the expected content: then edits are never carried over to another.
+    /// True if the caller named the content that it must be; then edits are never carried over to another.
     pub is_pinned: bool,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct StoredFile {
     path: StoredBytes,
     /// The digest of the file when it was staged; `None` if there was no file.
     base: Option<String>,
-    /// True if the caller gave the expected content: then edits are never carried over to another.
+    /// True if the caller named the content that it must be; then edits are never carried over to another.
     #[serde(default)]
     pinned: bool,
     change: StoredChange,
@@ -69,7 +70,7 @@ pub(super) struct StoredFile {
     mode: Option<StoredMode>,
 }
 
-/// Bytes as text if they are UTF-8, else as hex digits.
+/// Bytes, as text where they are UTF-8, else as hex digits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredBytes {
@@ -152,7 +153,7 @@ const fn if_exists(replace: bool) -> IfExists {
 }
 
 impl StoredEdit {
-    /// `None` for an edit by lines, which should have been turned into a range before.
+    /// `None` for an edit by lines, which should have been turned into an edit by offset before.
     fn of(edit: &Edit) -> Option<Self> {
         let new = StoredBytes::of(&edit.replacement);
         Some(match &edit.anchor {
@@ -248,23 +249,18 @@ impl StoredFile {
 }
 
 impl Stored {
-    /// The beginning of the file, if it was written into `folder`.
+    /// The first bytes of a file that was written in `folder`.
     pub(super) fn start(folder: &StoredFolder) -> Vec<u8> {
         let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// The staged request.
-    pub(super) fn request(&self) -> Result<Request, StoredDefect> {
-        let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(Request { files, label: self.label.clone(), ..Request::default() })
-    }
-
-    /// The content that each entry was staged upon.
-    pub(super) fn bases(&self) -> Result<Vec<StoredBase>, StoredDefect> {
+    /// What is staged, with the content that each entry was staged on.
+    pub(super) fn entries(&self) -> Result<Vec<StagedEntry>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
-            Ok(StoredBase { digest, is_pinned: file.pinned })
+            let base = Some(StoredBase { digest, is_pinned: file.pinned });
+            Ok(StagedEntry { file: file.clone().read()?, base })
         };
         self.files.iter().map(read).collect()
     }
@@ -283,15 +279,15 @@ mod tests {
         FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
     }
 
-    /// Stored and read again.
-    fn again(entry: &FileRequest, base: StoredBase) -> (FileRequest, StoredBase) {
+    /// An entry, stored and read again.
+    fn again(entry: &FileRequest, base: StoredBase) -> StagedEntry {
         let file = StoredFile::of(entry, base).unwrap();
         let folder = StoredFolder { inode: 1, born: None };
         let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
         let json = serde_json::to_string(&stored).unwrap();
         assert!(json.as_bytes().starts_with(&Stored::start(&stored.folder)), "{json}");
         let stored: Stored = serde_json::from_str(&json).unwrap();
-        (stored.request().unwrap().files.remove(0), stored.bases().unwrap()[0])
+        stored.entries().unwrap().remove(0)
     }
 
     #[test]
@@ -319,9 +315,9 @@ mod tests {
                 StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true },
                 StoredBase { digest: None, is_pinned: false },
             ] {
-                let (read, base_read) = again(&entry, base);
-                assert_eq!(format!("{read:?}"), format!("{entry:?}"));
-                assert_eq!(base_read, base);
+                let read = again(&entry, base);
+                assert_eq!(format!("{:?}", read.file), format!("{entry:?}"));
+                assert_eq!(read.base, Some(base));
             }
         }
     }
@@ -334,7 +330,7 @@ mod tests {
                 {{"path":{{"text":"a"}},"base":null,"change":{{"edit":{{"edits":[{edit}],"rename":null}}}}}}]}}"#
             )
         };
-        let read = |edit: &str| serde_json::from_str::<Stored>(&of(edit)).unwrap().request();
+        let read = |edit: &str| serde_json::from_str::<Stored>(&of(edit)).unwrap().entries();
         assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":1,"tolerant":false}}"#).is_ok());
         assert!(read(r#"{"text":{"old":{"text":""},"new":{"text":""},"count":1,"tolerant":false}}"#).is_err());
         assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":0,"tolerant":false}}"#).is_err());

@@ -1,7 +1,7 @@
-//! Adopts a journal that was not written in its folder, if a person says so: it becomes one of this folder.
+//! Adopts a journal that was not born in its folder, at a person's word: it becomes a journal of this folder.
 //!
-//! In a copy all inodes differ: txedit's own new files would count as another program's. The adopted journal records
-//! the inodes that are here, so that everything can be rolled back or finished, and a finished transaction undone.
+//! A copy has other inodes, so txedit's own new files would count as somebody else's. An adopted journal names the
+//! inodes that are here, so that everything can be rolled back or finished, and what is finished can be undone.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,17 +11,18 @@ use crate::engine::store::folder::see;
 use crate::engine::store::state::StateFolder;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
+use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
-/// The folder of a transaction with its id, and the journal that was read there.
+/// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
     pub folder: &'a Handle,
     pub mark: Mark,
 }
 
-/// The journal as it would have been written here; `None` if it was written here.
+/// The journal as it would have been written here; `None` if it was born here.
 pub(super) fn adopt(
     state: &StateFolder,
     found: &FoundFolder<'_>,
@@ -35,8 +36,8 @@ pub(super) fn adopt(
     }
     if mark == Mark::Contended {
         let message = format!(
-            "{id} was interrupted while another program was writing, and a copy does not show which content is whose: \
-             look at the files and at {}, then put it aside",
+            "{id} was interrupted beside another program that was writing, and in a copy nothing tells which content is \
+             whose: look at the files and at {}, then put it aside",
             folder.path().display()
         );
         let discard = NextStep::Discard { id: id.to_owned() };
@@ -46,35 +47,34 @@ pub(super) fn adopt(
     id.clone_into(&mut journal.header.id);
     journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
     journal.header.boot = state.workspace.host()?.boot;
-    let is_made = |(_, record): &(usize, &Record)| record.change.folder_after().is_some();
-    let made: HashMap<PathBuf, usize> = journal
+    let is_made = |(_, record): &(EntryIndex, &Record)| record.change.folder_after().is_some();
+    let made: HashMap<PathBuf, EntryIndex> = journal
         .entries
-        .iter()
-        .enumerate()
+        .numbered()
         .filter(is_made)
         .map(|(entry, record)| (record.path.as_path().to_owned(), entry))
         .collect();
-    for (entry, record) in journal.entries.iter_mut().enumerate() {
+    for (entry, record) in journal.entries.numbered_mut() {
         let observed = observe(state, folder, (entry, record), &made, cancel)?;
         *record = adopted(record, &observed);
     }
     Ok(Some(journal))
 }
 
-/// Observes the target of an entry and its slot, by name alone. `made` maps the folders that the transaction makes to
-/// their entries.
+/// Observes the target and slot of an entry, by name alone. `made` holds the entries of the folders that the
+/// transaction makes.
 fn observe(
     state: &StateFolder,
     folder: &Handle,
-    (entry, record): (usize, &Record),
-    made: &HashMap<PathBuf, usize>,
+    (entry, record): (EntryIndex, &Record),
+    made: &HashMap<PathBuf, EntryIndex>,
     cancel: &CancelToken,
 ) -> Result<Observed> {
     let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
     let path = &record.path;
     let parent = match state.workspace.find_folder(&state.workspace.root, path.parent())? {
         Some(parent) => Some(parent),
-        // Not swapped yet, or removed since.
+        // The folder is not made yet, or it is gone.
         None => match made.get(path.parent()) {
             Some(made) => state.workspace.find_folder(folder, slot_name(*made))?,
             None => None,

@@ -1,4 +1,4 @@
-//! Recovers everything that is interrupted in a workspace, one transaction after the other.
+//! Recovers all interrupted transactions of a workspace, one after the other.
 
 use super::warnings::tell;
 use super::{Planned, recover_one};
@@ -12,16 +12,16 @@ use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
 use crate::journal::recover::Class;
 
-/// The result of the recovery of everything.
+/// The result of recovering everything.
 #[derive(Debug)]
 pub(crate) struct Recoveries {
     pub recovered: Vec<Recovered>,
-    /// The first failure. The other transactions were recovered nevertheless.
+    /// The first failure. The other transactions were recovered all the same.
     pub failed: Option<Error>,
 }
 
 impl Recoveries {
-    /// All results, or the failure with the reports about the others.
+    /// All recoveries, or the failure with the others as its warnings.
     pub(crate) fn whole(self) -> Result<Vec<Recovered>> {
         match self.failed {
             None => Ok(self.recovered),
@@ -36,8 +36,8 @@ impl Recoveries {
     }
 }
 
-/// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
-/// trash. A failure does not stop the recovery of the others, unless a sync failed.
+/// Recovers all of `txn/` that can be recovered, sweeps folders without a journal, and empties the trash. A failure
+/// does not stop the recovery of the others, unless a sync failed.
 pub(crate) fn recover_all(
     state: &StateFolder,
     options: RecoverOptions,
@@ -48,17 +48,17 @@ pub(crate) fn recover_all(
     sweep::sweep_unfinished(state)?;
     let mut recovered = Vec::new();
     let mut failed = None;
-    // A power loss may have left the trash but not the section that its folders came from.
+    // A power cut may have left the trash without `txn/`, from which its folders came.
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {
         match recover_one(state, &id, options, patience, run, planned) {
             Ok(report) => recovered.push(report),
-            // Another process recovered it first, or is doing so: no failure of this one.
+            // Another process was faster, or is working on it: then this is no failure.
             Err(_) if state.may_sync() && is_settled(state, &id) => {}
             Err(error) => failed = failed.or(Some(error.of_transaction(&id))),
         }
-        // A second sync may succeed and prove nothing, so the others are left to the next process.
+        // A second sync may succeed and prove nothing: the others wait for the next process.
         if !state.may_sync() {
             break;
         }
@@ -70,12 +70,12 @@ pub(crate) fn recover_all(
     Ok(Recoveries { recovered, failed })
 }
 
-/// Returns whether a transaction is gone, or has a live owner.
+/// True if a transaction is gone, or its owner is alive.
 fn is_settled(state: &StateFolder, id: &str) -> bool {
     matches!(interrupted::examine(state, id, &|_| false), Ok((JournalStatus::Running, _)))
 }
 
-/// The plan for each transaction; changes nothing.
+/// The plan for each transaction; nothing is touched.
 pub(crate) fn plan_all(
     state: &StateFolder,
     options: RecoverOptions,
@@ -87,7 +87,7 @@ pub(crate) fn plan_all(
     ids.iter().map(|id| recover_one(state, id, options, patience, run, &mut |_| {})).collect()
 }
 
-/// Transactions that were dropped and that no other program changed: no program can have their files open.
+/// The dropped transactions whose entries were all ready: no other program has had their files open.
 pub(super) fn unswapped(recovered: &[Recovered]) -> Vec<String> {
     let is_untouched = |one: &&Recovered| {
         one.action == RecoveryAction::Dropped && one.files.iter().all(|file| file.class == Some(Class::Ready))

@@ -1,4 +1,4 @@
-//! Checks, before anything is changed, that the place to which a recovery would move a transaction is free.
+//! Checks, before anything is touched, that the place to which a recovery would move a transaction is free.
 
 use crate::engine::Decision as Wish;
 use crate::engine::store::folder::TransactionFolder;
@@ -7,15 +7,15 @@ use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::RecoveryDecision;
 
-/// The error if the section to which it will go has a folder of its name: a restored backup has brought it back to
-/// `txn/` after it was finished.
+/// The error if the section to which the transaction will go has a folder of its name: it was finished there, and a
+/// restored backup brought it back to `txn/`.
 pub(super) fn taken(
     transaction: &TransactionFolder<'_>,
     decision: RecoveryDecision,
     wish: Wish,
 ) -> Result<Option<Error>> {
     let section = match (wish, decision) {
-        // A move to `kept/` reports that itself, and changes nothing else.
+        // The move to `kept/`, which is all that a discard does, reports this itself.
         (Wish::Discard, _) | (_, RecoveryDecision::Wait) => return Ok(None),
         (_, RecoveryDecision::Forward) => Section::History,
         (_, RecoveryDecision::Back | RecoveryDecision::Drop) => Section::Trash,

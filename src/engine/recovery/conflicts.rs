@@ -1,4 +1,5 @@
-//! Interrupted transactions that touch the paths of a request, in the state folders of every ancestor.
+//! Finds interrupted transactions that touch the paths of a request, in the state folders of the workspace and of the
+//! folders above and beneath it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,16 +14,16 @@ use crate::fs::Handle;
 use crate::journal::{Journal, is_id};
 use crate::path::{RelPath, STATE_FOLDER};
 
-/// An interrupted transaction that touches our paths.
+/// An interrupted transaction that touches the paths of a request.
 #[derive(Debug)]
 pub(crate) struct Touching {
     pub state: StateFolder,
     pub id: String,
 }
 
-/// Searches for an interrupted transaction that touches `paths`: in the state folder of the workspace, which is
-/// verified again for that, and in those of the folders above and beneath its root. State folders that cannot be
-/// trusted are named in `warnings`.
+/// Finds an interrupted transaction that touches `paths`: in the state folder of the workspace, which is verified
+/// again, and in those of the folders above its root and beneath it. State folders that cannot be trusted are named in
+/// `warnings`.
 pub(crate) fn find(
     workspace: &Workspace,
     own: &mut StateLookup,
@@ -35,12 +36,12 @@ pub(crate) fn find(
             return Ok(Some(touching));
         }
     }
-    // A transaction may have started and been interrupted there since the state folder was found.
+    // A transaction may have begun there and been interrupted since the state folder was found.
     own.verify(workspace)?;
     find_in(workspace, workspace, own, paths, warnings)
 }
 
-/// The same in the state folder of one workspace.
+/// Finds one in the state folder of one workspace.
 fn find_in(
     workspace: &Workspace,
     other: &Workspace,
@@ -59,8 +60,8 @@ fn find_in(
     };
     let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
     for id in list_ids(workspace, &section)? {
-        // Read without its lock first: another process that only examines it holds the lock too. And we hold the locks
-        // of its targets, so a busy lock never means that its owner is alive.
+        // Read without its lock first: a process that only examines it holds the lock too. We hold the locks of its
+        // targets, so a busy lock never means that its owner is alive.
         let Some(journal) = peek(state, &section, &id)? else { continue };
         let touches = journal.entries.iter().any(|record| {
             let theirs = other.path_of(record.path.as_path());
@@ -103,8 +104,8 @@ pub(crate) fn journal_of(
     Ok(None)
 }
 
-/// The state folder in a folder, for messages. A folder above the root is described by its distance: whoever may see
-/// the root need not learn its path.
+/// The state folder in a folder, for messages. One above the root is named by its distance: a caller that may see the
+/// root need not learn where the root is.
 fn named(root: &Handle, folder: &Handle) -> String {
     match root.path().strip_prefix(folder.path()).map_or(0, |down| down.components().count()) {
         0 => folder.path().join(STATE_FOLDER).display().to_string(),
@@ -113,17 +114,17 @@ fn named(root: &Handle, folder: &Handle) -> String {
     }
 }
 
-/// The journal of a transaction, if it verifies and was written there: any other cannot conflict.
+/// The journal of a transaction, if it verifies and was born there: no other can be in the way.
 fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Journal>> {
     let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
     match interrupted::read_born_here(&state.workspace, &folder, id) {
-        // Its owner, or a process that recovers it, has just renamed the journal or moved the folder.
+        // Its owner, or a process that recovers it, has just moved it.
         Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
         other => other,
     }
 }
 
-/// Every other folder that may have a state folder: the root's ancestors up to the mount's root, and the folders
+/// All other folders that have a state folder: the root's ancestors up to the root of the mount, and the folders
 /// between the root and the paths.
 fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let root = &workspace.root;
@@ -151,12 +152,12 @@ fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     Ok(found)
 }
 
-/// The root, as an empty path, and every folder between it and the paths.
+/// The root, as an empty path, and each folder between it and the paths.
 fn folders_between(paths: &[RelPath]) -> BTreeSet<&Path> {
     let mut between = BTreeSet::new();
     let mut last = None;
     for path in paths {
-        // Mostly it is in the same folder as the path before.
+        // Most paths are in the same folder as the one before.
         if last.replace(path.parent().as_os_str()) == Some(path.parent().as_os_str()) {
             continue;
         }

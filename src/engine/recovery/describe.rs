@@ -2,7 +2,7 @@
 
 use crate::engine::history::untrusted;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
-use crate::engine::rollback::walk::Undone;
+use crate::engine::rollback::walk::RollbackResult;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted::{self, Untrusted};
 use crate::engine::store::private::Refusal;
@@ -11,7 +11,7 @@ use crate::error::{Error, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Record};
 
-/// Why a transaction is left as it is, before any of its files is observed.
+/// The reason why a transaction is left as it is before any of its files is observed.
 pub(super) enum Left {
     Running,
     Refused(Refusal),
@@ -45,7 +45,8 @@ impl Left {
     }
 }
 
-/// The reason for one that a process owns: the transaction's own, or one that its check has left behind.
+/// The reason to leave a transaction that a process is working on: its owner, or what the check of a dead owner has
+/// left behind.
 pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<RecoveryReason> {
     Ok(RecoveryReason::AtWork { holder: interrupted::holder(state, id)? })
 }
@@ -77,22 +78,26 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
     }
 }
 
-/// The report of a transaction that cannot be moved, since its destination is taken.
+/// The report of a transaction that cannot be moved because something is in the way.
 pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
     let mut report = describe(transaction, classes, RecoveryAction::Left);
     report.required = true;
-    report.remarks.push(taken.to_string());
+    report.remarks.push(taken.message().to_owned());
     report.next_steps = taken.next_steps().to_vec();
     report
 }
 
-/// The report of a rollback, with the files that it did not make old again.
-pub(super) fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
-    report.kept = undone.kept;
-    for odd in undone.odd.iter().filter(|odd| odd.on_top) {
+/// The report of a rollback, which names what is not old again.
+pub(super) fn rolled_back(
+    transaction: &TransactionFolder<'_>,
+    result: RollbackResult,
+    mut report: Recovered,
+) -> Recovered {
+    report.kept = result.kept;
+    for it in result.not_old.iter().filter(|it| it.on_top) {
         report.action = RecoveryAction::PartlyRolledBack;
-        let path = &transaction.record(odd.entry).path;
-        report.remarks.push(format!("{path} is not as it was: {}", odd.reason));
+        let path = &transaction.record(it.entry).path;
+        report.remarks.push(format!("{path} is not as it was: {}", it.reason));
     }
     report
 }

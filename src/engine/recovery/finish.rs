@@ -1,43 +1,46 @@
-//! Finishes an interrupted transaction: swaps the remaining entries, and moves the folder to history.
+//! Finishes an interrupted transaction: swaps what is not swapped yet, and moves its folder to history.
 
 use crate::cancel::NEVER;
-use crate::commit::step::Step;
+use crate::commit::step::FinishStep;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
+use crate::index::EntryIndex;
+use crate::journal::Mark;
 use crate::journal::recover::{Class, RecoveryDecision};
 
-/// Finishes the swaps of an interrupted transaction; returns warnings about folders that stay. `None` if a swap did not
-/// bring out the original, or another program wrote meanwhile: the decision must be made again. If a person `insisted`,
-/// the second does not count.
+/// Finishes the swaps of an interrupted transaction; returns warnings about folders that stay. `None` if a swap brought
+/// out something other than the original, or another program wrote meanwhile: the decision must be made again. If a
+/// person insists, other programs' writes do not count.
 pub(super) fn finish(
     transaction: &mut TransactionFolder<'_>,
-    ready: &[usize],
+    ready: &[EntryIndex],
     insisted: bool,
 ) -> Result<Option<Vec<String>>> {
     let mut tidied = Tidied::default();
     for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
         match step {
-            Step::Swap(entry) => transaction.swap(entry)?,
-            Step::Look(entry) => {
+            FinishStep::Swap(entry) => transaction.swap(entry)?,
+            FinishStep::VerifySwap(entry) => {
                 if !came_out_old(transaction, entry)? {
-                    transaction.swap_back(entry)?;
+                    // With whatever another program changed of the new file's permissions while it was at the target.
+                    transaction.reverse_swap(entry, Class::Captured)?;
                     return Ok(None);
                 }
             }
-            Step::VerifyFolders => {
+            FinishStep::VerifyFolders => {
                 let Some(folder) = transaction.moved_folder()? else { continue };
-                // Through the held folders: otherwise the swaps of this recovery would stay in the moved folder.
+                // Through the folders that are held: else what this recovery has swapped is moved away with them.
                 for &entry in ready.iter().rev() {
-                    transaction.take_back(entry)?;
+                    transaction.roll_back(entry)?;
                 }
                 return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }
-            Step::Mark(mark) => {
-                // Every entry is verified again: no late write may end up unseen under a done mark.
+            FinishStep::MarkDone => {
+                // Every entry is classified again: a late write must not be marked as done unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
                     && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes)
@@ -45,20 +48,19 @@ pub(super) fn finish(
                 {
                     return Ok(None);
                 }
-                transaction.set_mark(mark)?;
+                transaction.set_mark(Mark::Done)?;
             }
-            Step::Tidy => tidied = transaction.tidy(),
-            Step::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
-            Step::Barrier(_) => transaction.sync_everything()?,
-            Step::Archive => transaction.move_to(Section::History)?,
-            _ => unreachable!("a recovery stages nothing"),
+            FinishStep::Tidy => tidied = transaction.tidy(),
+            FinishStep::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
+            FinishStep::Sync => transaction.sync_everything()?,
+            FinishStep::Archive => transaction.move_to(Section::History)?,
         }
     }
     Ok(Some(tidied.warnings))
 }
 
-/// Returns whether a swap of this recovery brought out the original, by its digest. A create brings out nothing.
-fn came_out_old(transaction: &TransactionFolder<'_>, entry: usize) -> Result<bool> {
+/// True if a swap brought out the original, by its digest. A create brings out nothing.
+fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }

@@ -1,19 +1,19 @@
-//! Reports the files that are not new although a recovery goes forward.
+//! Reports the files that a recovery does not make new although it goes forward.
 
 use crate::engine::report::Recovered;
 use crate::engine::store::folder::TransactionFolder;
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 
-/// Adds the files that are not, or will not be, as the transaction makes them. Returns whether one of them never gets
-/// its new content: the recovery table never goes forward then, but a person can insist.
+/// Names the files that are not, or will not be, as the transaction makes them. Returns true if one of them never gets
+/// its new content: the table never goes forward then, but a person can insist.
 pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], report: &mut Recovered) -> bool {
     let is_done = transaction.mark == Mark::Done;
     let mut is_partly = false;
     for (record, class) in transaction.journal.entries.iter().zip(classes) {
         let why = match class {
             Class::Before => "another program changed it before it was swapped",
-            Class::Torn => "its new content did not reach the disk completely",
+            Class::Torn => "its new content never reached the disk whole",
             Class::OnTop => "another program changed it after it was swapped",
             Class::Unknown if is_done => "another program replaced or removed it after it was swapped",
             Class::Unknown => "neither its old nor its new content is there",

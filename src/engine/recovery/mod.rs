@@ -1,6 +1,7 @@
 //! Recovery of one interrupted transaction: observe, decide, carry out, report.
 //!
-//! Architecture invariant: nothing here stages anything, and nothing is changed before all entries are decided about.
+//! Architecture invariant: nothing here stages content, and nothing is touched before a decision is made about all
+//! entries.
 
 mod adopt;
 mod all;
@@ -23,9 +24,10 @@ use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
-use crate::commit::step::Step;
+use crate::commit::step::DropStep;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Class, RecoveryDecision};
 use crate::journal::{Journal, Mark};
 
@@ -36,11 +38,11 @@ pub(crate) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
-/// The largest number of decisions while another program keeps writing.
+/// The limit of decisions while another program keeps writing.
 const TRIES: usize = 8;
 
-/// Called with the decision about a transaction, before it is carried out and while all locks are held. While another
-/// program keeps writing, it is decided again, and this is called again.
+/// Gets the decision about a transaction before it is carried out and while all locks are held. If another program
+/// keeps writing, the decision is made and passed on again.
 pub(crate) type Planned<'p> = &'p mut dyn FnMut(&Recovered);
 
 /// Recovers one transaction. If it cannot be recovered it is left as it is, and the report says why.
@@ -57,14 +59,15 @@ pub(crate) fn recover_one(
         planned(&report);
         Ok(report)
     };
-    // Without the locks of its targets, only to find them: the lock on its folder comes last, as in a commit.
+    // Without the locks of its targets, only to learn which they are: the lock on its folder comes last, as in a
+    // commit.
     let journal = match examine(state, id, options, run)? {
         Ok(Actionable { journal, .. }) => journal,
         Err(left) => return leave(left, planned),
     };
     let (locks, parents) = lock_targets(state, id, &journal, patience)?;
     let Actionable { folder, journal, mark, is_adopted } = match examine(state, id, options, run)? {
-        // The locked folders are those of the first journal.
+        // The locked folders belong to the journal that was read first.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
         Err(left) => return leave(left, planned),
@@ -76,8 +79,8 @@ pub(crate) fn recover_one(
         return Ok(decided.report);
     }
     if is_adopted {
-        // A blocked recovery is reported before anything is changed. The decision itself is made below, from the
-        // adopted journal: whether a slot is incomplete depends on the journal's time, which adopting changes.
+        // Anything in its way is reported before anything is touched. The decision itself is made below: the time of
+        // the journal, which tells whether a slot is incomplete, changes when it is adopted.
         let decided = decide(&transaction, options.decision, run.cancel)?;
         if decided.is_blocked {
             planned(&decided.report);
@@ -85,23 +88,23 @@ pub(crate) fn recover_one(
         }
         transaction.write_adopted().map_err(required)?;
     }
-    // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
+    // What is seen must be on the disk: else a decision could rest on pages that the next power cut takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
     drop(locks);
     report.map_err(|e| required(e).of_transaction(id))
 }
 
-/// An interrupted transaction that can be recovered.
+/// An interrupted transaction that can be acted on.
 struct Actionable {
     folder: Handle,
     journal: Journal,
     mark: Mark,
-    /// True if the journal on the disk is that of another folder.
+    /// True if the journal on the disk still names another folder.
     is_adopted: bool,
 }
 
-/// Examines the folder of a transaction in `txn/`; the result holds its lock.
+/// Examines the folder of a transaction in `txn/`; the returned handle holds its lock.
 fn examine(
     state: &StateFolder,
     id: &str,
@@ -126,7 +129,7 @@ fn examine(
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
-    // The journal of a folder that is only put aside can have another id.
+    // A folder that is only discarded may hold the journal of another transaction.
     id.clone_into(&mut journal.header.id);
     Ok(Ok(Actionable { folder, journal, mark, is_adopted }))
 }
@@ -135,17 +138,17 @@ fn required(error: Error) -> Error {
     error.outcome_is(Outcome::RecoveryRequired)
 }
 
-/// Returns whether a person said that the journal may be used nevertheless.
+/// True if a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        // The journal of a folder that is only put aside is not used.
+        // A folder that is only discarded is not acted on.
         _ if options.decision == Wish::Discard => true,
         Untrusted::Copied => options.trust_journal,
         Untrusted::OtherHost => options.other_host,
     }
 }
 
-/// The decision about a transaction: that of the recovery table, unless a person wishes another that is possible.
+/// The decision about a transaction: the recovery table's, or a person's if that is possible.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
     let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     let cannot_finish = |why: &str| {
@@ -157,26 +160,26 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
         Wish::Table | Wish::Discard => Ok(table),
         Wish::Back => Ok(RecoveryDecision::Back),
         Wish::Forward if transaction.mark == Mark::Contended => cannot_finish(
-            "it was interrupted while another program was writing, and its new contents may be incomplete",
+            "it was interrupted beside another program that was writing, and its new contents are not known to be whole",
         ),
         Wish::Forward if transaction.mark.is_undo() => {
-            cannot_finish("its rollback was begun, and other programs may have used the files that were put back")
+            cannot_finish("its rollback was begun, and what was put back may have been built on")
         }
         Wish::Forward => Ok(RecoveryDecision::Forward),
     }
 }
 
-/// The decision about a transaction, and its basis.
+/// The decision about a transaction, and what it is based on.
 struct Decided {
-    classes: Vec<Class>,
+    classes: IndexVec<EntryIndex, Class>,
     decision: RecoveryDecision,
-    /// True if something blocks it, so that nothing is done.
+    /// True if something is in the way, so that nothing can be done.
     is_blocked: bool,
     /// The plan: what would be done.
     report: Recovered,
 }
 
-/// Observes every entry and decides. Changes nothing.
+/// Observes all entries and decides, without touching anything.
 fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Decided> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
@@ -207,7 +210,7 @@ fn decide_and_act(
     for attempt in 0..TRIES {
         let decided = decide(transaction, wish, run.cancel)?;
         if attempt == 0 {
-            // Before anything is changed: a swap changes the times by which this is decided.
+            // Before anything is touched: a swap changes the times that tell it.
             transaction.incomplete = transaction.incomplete(&decided.classes)?;
         }
         planned(&decided.report);
@@ -221,7 +224,7 @@ fn decide_and_act(
     Err(keeps_writing(&transaction.journal.header.id))
 }
 
-/// Carries out a decision; `None` if another program interfered, so that it must be made again.
+/// Carries out a decision; `None` if another program interfered, so that a new decision must be made.
 fn act(
     transaction: &mut TransactionFolder<'_>,
     decided: &Decided,
@@ -234,10 +237,11 @@ fn act(
         transaction.sync_everything()?;
         return Ok(Some(describe(transaction, classes, RecoveryAction::Discarded)));
     }
-    // Described before anything is changed: the report says what was found.
+    // Described before it is touched: the report says what was found, not what is there afterwards.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {
-            let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
+            let ready: Vec<EntryIndex> =
+                classes.numbered().filter(|(_, class)| **class == Class::Ready).map(|(entry, _)| entry).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
             if forward::tell(transaction, classes, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
@@ -248,7 +252,7 @@ fn act(
         }
         RecoveryDecision::Back => {
             let report = describe(transaction, classes, RecoveryAction::RolledBack);
-            let undone = walk::undo(transaction, true, run)?;
+            let undone = walk::roll_back(transaction, true, run)?;
             rolled_back(transaction, undone, report)
         }
         RecoveryDecision::Drop => {
@@ -270,10 +274,9 @@ fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::
     let mut kept = Vec::new();
     for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
         match step {
-            Step::Mark(mark) => transaction.set_mark(mark)?,
-            Step::SyncFolder => transaction.sync_folder()?,
-            Step::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
-            _ => unreachable!("nothing was swapped"),
+            DropStep::Mark(mark) => transaction.set_mark(mark)?,
+            DropStep::SyncFolder => transaction.sync_folder()?,
+            DropStep::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
         }
     }
     Ok(kept)

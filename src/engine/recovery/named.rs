@@ -1,4 +1,4 @@
-//! Recovers the transaction that a person names, or puts it aside if the person says so.
+//! Recovers the transaction that a person names, or discards it at that person's word.
 
 use super::all::unswapped;
 use super::{Planned, recover_one};
@@ -19,7 +19,7 @@ pub(crate) fn unknown(id: &str) -> Error {
     Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Status])
 }
 
-/// Recovers the transaction that a person names.
+/// Recovers the transaction that a person named.
 pub(crate) fn recover_named(
     state: &StateFolder,
     id: &str,
@@ -42,13 +42,13 @@ pub(crate) fn recover_named(
     let unswapped = unswapped(std::slice::from_ref(&recovered));
     let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
     if let Some(Err(error)) = (!options.plan_only).then(empty) {
-        // The recovery is complete and durable; a later command empties the trash.
-        recovered.remarks.push(format!("but the trash could not be emptied: {error}"));
+        // The recovery itself is done and durable; a later command empties the trash.
+        recovered.remarks.push(format!("but the trash could not be emptied: {}", error.message()));
     }
     Ok(vec![recovered])
 }
 
-/// A folder whose journal does not verify can only be put aside, and only if a person says so.
+/// Discards a folder whose journal does not verify: nothing else can be done with it, and only at a person's word.
 fn discard_unreadable(
     state: &StateFolder,
     id: &str,
@@ -65,7 +65,8 @@ fn discard_unreadable(
     put_aside(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
 }
 
-/// The same for an unreadable transaction in history; `None` if there is none of that id, or one that can be undone.
+/// Discards a folder in history that cannot be read; `None` if there is none of that id, or it is a transaction that
+/// can be undone.
 fn unreadable_in_history(
     state: &StateFolder,
     id: &str,
@@ -86,7 +87,7 @@ fn unreadable_in_history(
     put_aside(state, (id, why), (Section::History, folder.as_ref()), options, planned).map(Some)
 }
 
-/// The report of a transaction in history that a person must put aside.
+/// The report of a transaction in history that a person must discard.
 pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     let why = RecoveryReason::DamagedInHistory { problem: doubtful.why.clone() };
     let remarks = doubtful.remedy().into_iter().collect();
@@ -94,7 +95,7 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     Recovered { required: true, remarks, next_steps: doubtful.next_steps(), ..left }
 }
 
-/// Moves an unusable folder out of its section to `kept/`; it may be impossible to open, or not a folder.
+/// Moves a folder that cannot be acted on from its section to `kept/`; it need not be possible to open it.
 fn put_aside(
     state: &StateFolder,
     (id, why): (&str, RecoveryReason),

@@ -1,4 +1,4 @@
-//! Locks the folders of the targets of an interrupted transaction, at their present place.
+//! Locks the folders of an interrupted transaction's targets where they are now.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::journal::{Journal, slot_name};
 /// The folders of the targets, by their path in the workspace.
 pub(super) type LockedParents = HashMap<PathBuf, (Identity, Handle)>;
 
-/// Locks the folders of all targets and all folders that the transaction makes, then verifies that they are still at
-/// their paths.
+/// Locks the folders of all targets and all folders that the transaction makes, then verifies that they are still where
+/// they were.
 pub(super) fn lock_targets(
     state: &StateFolder,
     id: &str,
@@ -36,7 +36,7 @@ pub(super) fn lock_targets(
     }
 }
 
-/// Opens the folder of each target, if it exists: at its path, or still in its slot.
+/// Opens the folder of each target that is there: at its path, or still in its slot.
 fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
     let mut open = HashMap::new();
     each_parent(state, id, journal, |path, stat, handle| {
@@ -45,7 +45,8 @@ fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<Hash
     Ok(open)
 }
 
-/// Returns whether the folders are those that were found. Each is closed again: twice the locked ones may be too many.
+/// True if the folders are those that were found. One is opened at a time: twice as many handles as are locked may be
+/// too many.
 fn are_there(state: &StateFolder, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
     each_parent(state, id, journal, |path, stat, _| {
@@ -74,7 +75,7 @@ fn each_parent(
         add(parent, state.workspace.find_folder(&state.workspace.root, parent)?)?;
     }
     let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
-    for (index, record) in journal.entries.iter().enumerate() {
+    for (index, record) in journal.entries.numbered() {
         if record.change.folder_after().is_none() {
             continue;
         }
@@ -87,8 +88,8 @@ fn each_parent(
         add(path, handle)?;
     }
     let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
-    // Parents before their contents: a removed folder took its contents with it.
-    for (index, record) in journal.entries.iter().enumerate().rev() {
+    // Parents first: a folder that was removed took what is in it along.
+    for (index, record) in journal.entries.numbered().rev() {
         let Some(original) = record.change.folder_before() else { continue };
         let path = record.path.as_path();
         let at_target = match places.get(record.path.parent()) {

@@ -1,4 +1,4 @@
-//! Warnings about a recovery that ran before another command, for the caller of that command.
+//! Warnings about a recovery, for the caller of the command before which it ran.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::engine::report::{Recovered, RecoveryAction};
 use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
 use crate::path::shown;
 
-/// Adds a warning about a recovery that ran before another command, in place of an earlier one about the same
+/// Adds the warning about a recovery that ran before another command, in place of an earlier one about the same
 /// transaction.
 pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
     let Some(told) = told(recovered) else { return };
@@ -18,7 +18,7 @@ pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
 fn told(recovered: &Recovered) -> Option<String> {
     let Recovered { id, action, kept, .. } = recovered;
     let mut reason = recovered.reason();
-    // The reason mentions what stays in its place.
+    // The reason names what stays in its place.
     for kept in kept.iter().filter(|kept| kept.kept_path != kept.path) {
         let _ = write!(reason, "; {} is kept as {}", shown(&kept.path), shown(&kept.kept_path));
     }
@@ -31,31 +31,31 @@ fn told(recovered: &Recovered) -> Option<String> {
 
 /// The warning about a transaction whose recovery failed.
 pub(crate) fn not_recovered(error: &Error) -> String {
-    format!("an interrupted transaction could not be recovered: {error}")
+    format!("an interrupted transaction could not be recovered: {}", error.message())
 }
 
-/// Adds a warning once, though each attempt may meet it.
+/// Adds a warning that each attempt may give, but only once.
 pub(crate) fn tell_once(warnings: &mut Vec<String>, warning: String) {
     if !warnings.contains(&warning) {
         warnings.push(warning);
     }
 }
 
-/// The state in which a recovery before another command left the files.
+/// The state in which the recovery before a command left the files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InFront {
-    /// True if it failed, and may have swapped some of them before.
+    /// True if the recovery failed, perhaps after some swaps.
     is_half: bool,
 }
 
 impl InFront {
-    /// The state after this failure of the recovery, if it failed.
+    /// The state after a recovery, which may have failed.
     pub(crate) fn of(failure: Option<&Error>) -> Self {
         Self { is_half: failure.is_some_and(|error| error.outcome() == Outcome::RecoveryRequired) }
     }
 
-    /// The error of a command that needs a recovery first: if the recovery before it failed in the middle, the files
-    /// are not as they were before the command.
+    /// The error of a command that needs a recovery. If the recovery before it failed halfway, its outcome says so: the
+    /// files are not as they were before the command.
     pub(crate) fn in_front_of(self, error: Error) -> Error {
         if self.is_half && error.kind() == ErrorKind::RecoveryRequired {
             return error.outcome_is(Outcome::RecoveryRequired);

@@ -1,4 +1,4 @@
-//! Reports about interrupted transactions: what recovery found, would do and did, and why.
+//! Reports about interrupted transactions: what a recovery found, would do and did, and why.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,22 +16,22 @@ pub struct Interrupted {
     pub id: String,
     /// True if its owner is alive.
     pub running: bool,
-    /// The program that owns it, by its own account.
+    /// The program that owns it, as it named itself.
     pub owner: String,
     /// Its files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// The action that recovery would take.
+    /// What a recovery would do.
     pub action: RecoveryAction,
-    /// Why.
+    /// The reason.
     pub why: RecoveryReason,
-    /// Further facts, as in [`Recovered::remarks`].
+    /// Further remarks, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
-    /// The steps that a person can take.
+    /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
 }
 
 impl Interrupted {
-    /// The reason, with the remarks, as a sentence.
+    /// The reason with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)
@@ -53,11 +53,11 @@ fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// The class of its entry; `None` if it was not observed, since the transaction cannot be recovered here.
+    /// How far the transaction came with it; `None` if that was not observed, since it may not be acted on.
     pub class: Option<Class>,
 }
 
-/// The action of a recovery: the first six in a plan, the others in a result.
+/// The action of a recovery on a transaction: the first six are planned, the others were done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryAction {
@@ -67,11 +67,11 @@ pub enum RecoveryAction {
     Back,
     /// It would be dropped: none of its files was swapped.
     Drop,
-    /// Its folder would be put aside; the files stay as they are.
+    /// Its folder would be moved to `kept/`, the files left as they are.
     Discard,
     /// A person must decide.
     Wait,
-    /// Nothing: it is running, or cannot be recovered here.
+    /// Nothing: another process is working on it, or it may not be acted on.
     Leave,
     /// All files are new.
     Committed,
@@ -83,16 +83,16 @@ pub enum RecoveryAction {
     PartlyRolledBack,
     /// None of its files was swapped.
     Dropped,
-    /// Its folder was put aside; the files stayed as they are.
+    /// Its folder was moved to `kept/`, the files left as they are.
     Discarded,
-    /// Nothing: another process owns it.
+    /// Nothing: another process is working on it.
     Running,
     /// Nothing: the reason says why.
     Left,
 }
 
 impl RecoveryAction {
-    /// The word in answers.
+    /// Its word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -120,44 +120,44 @@ impl fmt::Display for RecoveryAction {
     }
 }
 
-/// The reason for what a recovery does with a transaction. [`Display`](fmt::Display) is a clause about the transaction.
+/// The reason for what a recovery does with a transaction, [displayed](fmt::Display) as a clause about the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryReason {
-    /// Another process owns it, or it is gone.
+    /// Another process is working on it, or it is gone.
     AtWork {
-        /// That process, if it can be named.
+        /// That process, where it can be named.
         holder: Option<String>,
     },
-    /// Its folder is not private to this user, or is not a folder, so it is never used.
+    /// Its folder is not this user's alone, or not a folder, and is never acted on.
     Refused {
         /// The folder.
         folder: PathBuf,
-        /// The problem, as a clause that follows its path.
+        /// What is wrong with it, as it follows its path.
         problem: String,
-        /// The remedy at a shell; empty if a call of this library can do it.
+        /// What to do about it at a shell, if no call of this library can.
         remedy: String,
     },
     /// It has no journal yet: none of its files was swapped.
     NoJournal,
     /// Its journal cannot be read, or does not verify.
     Damaged {
-        /// The problem.
+        /// What is wrong with it.
         problem: String,
     },
     /// It was finished, but its record in history is damaged.
     DamagedInHistory {
-        /// The problem, as a clause that follows its path.
+        /// What is wrong with it, as it follows its path.
         problem: String,
     },
-    /// Its journal is used only if a person says so.
+    /// Its journal needs a person's word before it is acted on.
     Untrusted {
-        /// Why not.
+        /// The reason for that.
         untrusted: Untrusted,
         /// True if its journal names more files than are listed.
         has_more_files: bool,
     },
-    /// It was interrupted.
+    /// It was interrupted at this point.
     Interrupted {
         /// The state of its journal.
         mark: Mark,
@@ -166,24 +166,24 @@ pub enum RecoveryReason {
     },
 }
 
-/// The progress of an interrupted transaction, in files.
+/// How far an interrupted transaction had come with its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RecoveryProgress {
-    /// Files of the transaction.
+    /// All files of the transaction.
     pub files: usize,
     /// Files that are swapped.
     pub swapped: usize,
-    /// Files that are not swapped yet, but can be.
+    /// Files that are not swapped, but can be.
     pub ready: usize,
     /// Files that another program changed.
     pub changed: usize,
-    /// Files whose new content was not written completely.
+    /// Files whose new content never reached the disk whole.
     pub torn: usize,
 }
 
 impl RecoveryProgress {
-    /// The progress by these classes.
+    /// The progress that these classes show.
     pub(crate) fn of(classes: &[Class]) -> Self {
         let count = |wanted: &[Class]| classes.iter().filter(|class| wanted.contains(class)).count();
         Self {
@@ -221,7 +221,7 @@ impl fmt::Display for RecoveryProgress {
         let Self { files, swapped, ready, changed, torn } = self;
         write!(f, "{swapped} of {files} swapped, {ready} not, {changed} changed by another program")?;
         if *torn > 0 {
-            write!(f, ", {torn} whose new content did not reach the disk completely")?;
+            write!(f, ", {torn} whose new content never reached the disk whole")?;
         }
         Ok(())
     }
@@ -231,37 +231,37 @@ impl fmt::Display for RecoveryProgress {
 const fn state_of(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "interrupted",
-        Mark::Contended => "interrupted while another program was writing",
+        Mark::Contended => "interrupted beside another program that was writing",
         Mark::Check => "interrupted in its check",
         Mark::Done => "done, not yet in history",
         Mark::Undo | Mark::CheckUndo => "being rolled back",
     }
 }
 
-/// The result of a recovery, or its plan, for one transaction.
+/// What a recovery did, or would do, with one transaction.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// The action; in a plan, the one that would be taken.
+    /// What was done or, in a plan, what would be done.
     pub action: RecoveryAction,
     /// True if a person must decide.
     pub required: bool,
-    /// Why.
+    /// The reason.
     pub why: RecoveryReason,
-    /// Further facts: which files are not new, or not old, and why; what blocks a recovery.
+    /// Further remarks: the files that are not new, or not old, and why; what is in the way.
     pub remarks: Vec<String>,
-    /// The steps that a person can take.
+    /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// The contents that were put aside.
+    /// Contents that were kept.
     pub kept: Vec<KeptContent>,
 }
 
 impl Recovered {
-    /// A report without any files.
+    /// A report about a transaction whose files are not known.
     pub(crate) fn new(id: &str, action: RecoveryAction, why: RecoveryReason) -> Self {
         Self {
             id: id.to_owned(),
@@ -275,7 +275,7 @@ impl Recovered {
         }
     }
 
-    /// The reason, with the remarks, as a sentence.
+    /// The reason with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)

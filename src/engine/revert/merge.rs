@@ -1,16 +1,16 @@
-//! Undo of files that changed since: reverts the transaction's changes where no other program touched the lines.
+//! Reverts files that changed since: takes out the transaction's changes where no other program changed the same lines.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use crate::cancel::CancelToken;
 use crate::digest::Digest;
-use crate::engine::history::stored_report::Account;
-use crate::engine::history::{Loaded, history};
+use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::folder::see;
-use crate::engine::store::state::StateFolder;
+use crate::engine::store::lock::check_cancelled;
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::{Carried, is_as_left};
@@ -22,16 +22,16 @@ use crate::text::rebase::rebase;
 use crate::text::splice::{Splice, Splices};
 
 impl Engine {
-    /// The reverse of an entry for a file that is no longer as the transaction left it; `None` if there is none, or if
-    /// it is not needed.
+    /// The reverted content of a file that is no longer as the transaction left it; `None` if it cannot be had, or the
+    /// file is unchanged.
     pub(crate) fn carry_back(
         &self,
-        state: &StateFolder,
-        loaded: &Loaded,
-        entry: usize,
+        past: &PathHistory<'_>,
+        entry: EntryIndex,
         found: FileState,
         run: Run<'_>,
     ) -> Result<Option<Carried>> {
+        let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
         let RecordedChange::Edit { before, after, .. } = record.change else { return Ok(None) };
         if found.digest == after.digest {
@@ -41,7 +41,7 @@ impl Engine {
         let (Some(original), Some(current)) = (original, self.current(&record.path, run.cancel)?) else {
             return Ok(None);
         };
-        let Some(left) = self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)? else {
+        let Some(left) = past.left(&record.path, &original, after.digest, run.cancel)? else {
             return Ok(None);
         };
         if Digest::of(&original) != before.digest || Digest::of(&current) != found.digest {
@@ -60,47 +60,24 @@ impl Engine {
         }))
     }
 
-    /// The content that a transaction left, if it is known: from another transaction that has it as an original, or
-    /// from the recorded edits. In both cases its digest is verified.
-    pub(crate) fn left_by(
-        &self,
-        state: &StateFolder,
-        loaded: &Loaded,
-        path: &RelPath,
-        original: &[u8],
-        digest: Digest,
-        cancel: &CancelToken,
-    ) -> Result<Option<Vec<u8>>> {
-        for other in history(state)? {
-            let other = other?;
-            let entry = other.journal.entries.iter().position(|record| {
-                record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
-            });
-            let content = match entry {
-                Some(entry) => self.original(&other, entry, cancel)?,
-                None => None,
-            };
-            if let Some(content) = content.filter(|content| Digest::of(content) == digest) {
-                return Ok(Some(content));
-            }
-        }
-        let account = Account::read(&self.workspace, &loaded.folder)?;
-        let left = account.and_then(|account| account.result(path, original));
-        Ok(left.filter(|left| Digest::of(left) == digest))
-    }
-
     /// Adds to a conflict what changed the files since.
-    pub(crate) fn explain_conflicts(&self, error: Error, state: &StateFolder, loaded: &Loaded, run: Run<'_>) -> Error {
+    pub(crate) fn explain_conflicts(&self, error: Error, past: &PathHistory<'_>, run: Run<'_>) -> Error {
         let Detail::Conflicts(conflicts) = error.details() else { return error };
-        let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded, run));
-        // Without the explanation the error is still correct.
+        let entries = past.loaded.journal.entries.numbered();
+        let entries: HashMap<&Path, EntryIndex> =
+            entries.map(|(entry, record)| (record.path.as_path(), entry)).collect();
+        let conflicts = conflicts.iter().map(|conflict| match entries.get(&*conflict.path) {
+            Some(entry) => self.explained(past, *entry, run),
+            None => Ok(Conflict { path: conflict.path.clone(), ..Conflict::default() }),
+        });
+        // Without the explanation the error still holds.
         match conflicts.collect::<Result<Vec<_>>>() {
             Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
             Err(_) => error,
         }
     }
 
-    /// The content at a path of the workspace; `None` unless it is a regular file.
+    /// The state of the file at a path of the workspace; `None` unless it is a regular file.
     fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
         let Ok(folder) = self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) else { return Ok(None) };
         let name = Name::new(&folder, path.name());
@@ -113,44 +90,38 @@ impl Engine {
         })
     }
 
-    fn explained(&self, path: &Path, state: &StateFolder, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
-        let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
-        let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
-            return Ok(conflict);
-        };
+    fn explained(&self, past: &PathHistory<'_>, entry: EntryIndex, run: Run<'_>) -> Result<Conflict> {
+        check_cancelled(run.cancel)?;
+        let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
+        let path = &record.path;
+        let mut conflict = Conflict { path: path.as_path().to_owned(), ..Conflict::default() };
         let mut since = Since::new(record.change.after().copied());
-        for other in history(state)? {
-            let other = other?;
-            if other.id() <= loaded.id() {
-                continue;
-            }
-            if let Some(record) = other.journal.entries.iter().find(|record| record.path.as_path() == path) {
-                since.transaction(other.id(), record.change.before().copied(), record.change.after().copied());
-            }
+        for change in past.changes(path)?.iter().filter(|change| &*change.id > loaded.id()) {
+            since.transaction(&change.id, change.before, change.after);
         }
-        since.others(self.state_at(&record.path, run)?);
+        since.others(self.state_at(path, run)?);
         (conflict.changed_by, conflict.by_another_program) = since.blamed();
         let original = self.original(loaded, entry, run.cancel)?.unwrap_or_default();
         let left = match record.change.after() {
-            Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)?,
+            Some(after) => past.left(path, &original, after.digest, run.cancel)?,
             None => Some(Vec::new()),
         };
         if let Some(left) = left {
-            let current = self.current(&record.path, run.cancel)?.unwrap_or_default();
-            let name = path.display().to_string();
+            let current = self.current(path, run.cancel)?.unwrap_or_default();
+            let name = path.as_path().display().to_string();
             conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
         }
         Ok(conflict)
     }
 }
 
-/// The changes of a file since a transaction left it, as the steps to its present state. A step that returns to an
-/// earlier state, by whatever means, removes those in between.
+/// The changes of a file since a transaction left it: only the steps that led from there to its present state. A step
+/// back to an earlier state, by whatever means, cancels those in between.
 #[derive(Debug)]
 struct Since {
     left: Option<FileState>,
-    /// The transactions that changed it, `None` for another program.
+    /// The transaction of each step, `None` for another program, and the state after it.
     steps: Vec<(Option<String>, Option<FileState>)>,
 }
 
@@ -164,7 +135,7 @@ impl Since {
         self.step(Some(id.to_owned()), after);
     }
 
-    /// Adds the observed state, if no transaction made it.
+    /// Adds a step of another program, if the file was found in a state that no transaction left.
     fn others(&mut self, found: Option<FileState>) {
         let last = self.steps.last().map_or(self.left.as_ref(), |(_, state)| state.as_ref());
         if !is_as_left(found.as_ref(), last) {
@@ -182,9 +153,9 @@ impl Since {
         }
     }
 
-    /// The transactions, oldest first, and whether another program changed it.
+    /// The transactions, oldest first, and whether another program changed the file.
     fn blamed(self) -> (Vec<String>, bool) {
-        // Without steps something other than a regular file is there, which no transaction makes.
+        // No transaction turned it into something that is not a regular file.
         let others = self.steps.is_empty() || self.steps.iter().any(|(by, _)| by.is_none());
         (self.steps.into_iter().filter_map(|(by, _)| by).collect(), others)
     }

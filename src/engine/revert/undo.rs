@@ -1,9 +1,11 @@
-//! Undo: a committed transaction is reverted by a transaction of its own, which can be undone as well.
+//! Undo: a transaction of its own reverts a committed one, and can be undone as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::digest::Digest;
+use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
@@ -31,26 +33,27 @@ fn nothing_to_undo() -> Error {
 }
 
 impl Engine {
-    /// Restores exactly the state before a transaction, as a transaction of its own. Without an id: the newest that has
-    /// not been undone and is not itself an undo. On failure nothing is changed, or the error's outcome says so.
+    /// Restores exactly what was before a transaction, by a transaction of its own. Without an id: the newest that is
+    /// neither undone nor an undo itself. On failure the error's outcome tells the state of the files: `Unchanged` and
+    /// `RolledBack` both mean that all of them are as they were.
     pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
         self.undo_with(id, &UndoOptions { dry_run, ..UndoOptions::default() }, run)
     }
 
-    /// The same with options.
+    /// Like [`undo`](Self::undo), with options.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         match id {
             Some(id) => {
                 let mut found = self.found()?;
                 let warnings = self.recover_for(&found, Some(id), &[], options, run)?;
-                self.take_back_by(&mut found, id, options, warnings, run)
+                self.revert_with_retries(&mut found, id, options, warnings, run)
             }
             None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
         }
     }
 
-    /// The same for the newest transaction that one of these functions wants, by its id and the program that committed
-    /// it; the first function that wants any decides. If none does, the error is `nothing`.
+    /// Undoes the newest transaction that is wanted, by its id and the program that committed it. The conditions are
+    /// tried in order; the first that finds one decides. If none does, the error is `nothing`.
     pub fn undo_newest(
         &self,
         wanted: &[&Wanting<'_>],
@@ -62,7 +65,7 @@ impl Engine {
         let warnings = self.recover_for(&found, None, wanted, options, run)?;
         for is_wanted in wanted {
             match self.newest_not_undone(&found, is_wanted) {
-                Ok(Some(id)) => return self.take_back_by(&mut found, &id, options, warnings, run),
+                Ok(Some(id)) => return self.revert_with_retries(&mut found, &id, options, warnings, run),
                 Ok(None) => {}
                 Err(error) => return Err(error.warning_of(warnings)),
             }
@@ -70,18 +73,20 @@ impl Engine {
         Err(nothing().warning_of(warnings))
     }
 
-    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not reverted.
-    /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
+    /// Reverts an undo: the transaction's changes are there again. Without an id: the newest undo that is not reverted.
+    /// `id` may be the transaction or its undo. On failure the error's outcome tells the state of the files, as of
+    /// [`undo`](Self::undo).
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let mut found = self.found()?;
         let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
         match self.undo_of(&found, id) {
-            Ok(undo) => self.take_back_by(&mut found, &undo, options, warnings, run),
+            Ok(undo) => self.revert_with_retries(&mut found, &undo, options, warnings, run),
             Err(error) => Err(error.warning_of(warnings)),
         }
     }
 
-    /// Without an id, a wanted transaction that could not be recovered may be the newest itself.
+    /// Recovers before an undo. Without an id, a transaction that could not be recovered may be the newest itself,
+    /// which is an error if it is wanted.
     fn recover_for(
         &self,
         found: &StateLookup,
@@ -106,7 +111,8 @@ impl Engine {
         }
         let message = format!(
             "an interrupted transaction could not be recovered, and may be the newest: recover it, or name the transaction \
-             that is meant: {error}"
+             that is meant: {}",
+            error.message()
         );
         let steps = match error.next_steps() {
             [] => vec![NextStep::Recover { id: error.transaction().map(str::to_owned) }],
@@ -117,9 +123,9 @@ impl Engine {
         Err(InFront::of(Some(&error)).in_front_of(refused))
     }
 
-    /// Retries if another program interfered and other lines may change. Otherwise its change is a conflict, which a
-    /// retry would meet again.
-    fn take_back_by(
+    /// Retries if another program wrote meanwhile and other lines may differ (`rebase`). Without that, what it wrote is
+    /// a conflict, and would be one again.
+    fn revert_with_retries(
         &self,
         found: &mut StateLookup,
         id: &str,
@@ -127,12 +133,12 @@ impl Engine {
         mut warnings: Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let attempt = |attempt| self.take_back(found, id, options, attempt > 1, &mut warnings, run);
+        let attempt = |attempt| self.revert(found, id, options, attempt > 1, &mut warnings, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
         telling(report, warnings)
     }
 
-    fn take_back(
+    fn revert(
         &self,
         found: &mut StateLookup,
         id: &str,
@@ -156,9 +162,10 @@ impl Engine {
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
+        let past = PathHistory::new(self, &state, &loaded);
         let mut targets = HashMap::new();
         let mut now = Vec::new();
-        for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
+        for ((entry, record), place) in loaded.journal.entries.numbered().zip(&places) {
             let mut snapshot = self.snapshot_of(&record.path, place, &parents, run)?;
             if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
                 snapshot.file = None;
@@ -166,7 +173,7 @@ impl Engine {
             let there = snapshot.as_ref().map(Snapshot::state);
             let obstructed = place.stat.is_some() && there.is_none();
             let carried = match there {
-                Some(there) if options.rebase => self.carry_back(&state, &loaded, entry, there, run)?,
+                Some(there) if options.rebase => self.carry_back(&past, entry, there, run)?,
                 _ => None,
             };
             now.push(PresentTarget {
@@ -179,7 +186,7 @@ impl Engine {
             targets.insert(place.path.clone(), snapshot.map(Arc::new));
         }
         refuse_filled(&loaded.journal, &places)?;
-        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded, run))?;
+        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &past, run))?;
         for (place, now) in places.iter().zip(&now) {
             self.check_restorable(place, now, &parents)?;
         }
@@ -202,8 +209,8 @@ impl Engine {
         Transaction::new(self, ready, Report { files, reverts, ..Report::default() }, run).commit()
     }
 
-    /// The newest wanted transaction, by its id and the program that committed it, that is neither undone nor itself an
-    /// undo.
+    /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that
+    /// committed it.
     fn newest_not_undone(&self, found: &StateLookup, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(None) };
         let undone = history::reverted(state)?;
@@ -244,7 +251,7 @@ impl Engine {
             });
             newer.transpose()?;
             untrusted::refuse_newer(state, newest, &|_, _| true)?;
-            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
+            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to revert"));
         };
         if is_undo(id) {
             return Ok(id.to_owned());
@@ -253,7 +260,7 @@ impl Engine {
         undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
     }
 
-    /// The present file at the path of an entry.
+    /// The file that is now at the path of an entry.
     fn snapshot_of(
         &self,
         path: &RelPath,
@@ -272,8 +279,8 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Verifies that a place may be replaced. A file that is as the transaction left it may be read-only: the
-    /// transaction made it so, or found it so.
+    /// Verifies that what stands at a place may be replaced. A file that is as the transaction left it may be
+    /// read-only: the transaction made it so, or found it so.
     fn check_restorable(&self, place: &ResolvedPath, now: &PresentTarget, parents: &Parents) -> Result<()> {
         let path = || self.workspace.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
@@ -290,7 +297,7 @@ impl Engine {
         }
     }
 
-    /// The sources of an undo's plan: originals, and current contents to which it is carried over.
+    /// The sources of an undo's plan: originals, and current contents into which the undo is merged.
     fn sources(
         &self,
         loaded: &Loaded,
@@ -300,21 +307,21 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Sources> {
         let mut sources = self.originals(loaded, run)?;
-        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+        for ((entry, record), now) in loaded.journal.entries.numbered().zip(now) {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
             let (_, folder) = &parents[record.path.parent()];
             let path = record.path.clone();
             let source = SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
-            sources.insert(SourceId(entry), source);
+            sources.insert(SourceId::from(entry), source);
         }
         Ok(sources)
     }
 
-    /// The verified originals in a transaction's slots: an undo stages copies of them.
+    /// The originals in a transaction's slots, verified: an undo stages copies of them.
     fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
         let copied = loaded.copied(&self.workspace)?;
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             let Some(before) = record.change.before() else { continue };
             let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
             let name = Name::new(&loaded.folder, &slot);
@@ -339,7 +346,7 @@ impl Engine {
                 snapshot: Arc::new(snapshot),
                 bytes: None,
             };
-            sources.insert(SourceId(entry), source);
+            sources.insert(SourceId::from(entry), source);
         }
         Ok(sources)
     }
@@ -347,7 +354,7 @@ impl Engine {
     /// The metadata of the folders that a transaction removed.
     fn dresses(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
         let mut dresses = HashMap::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if record.change.folder_before().is_none() {
                 continue;
             }
@@ -369,7 +376,7 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
-        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+        for ((entry, record), now) in loaded.journal.entries.numbered().zip(now) {
             let operation = match record.change {
                 RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
                 RecordedChange::Edit { .. } => Operation::Replace,
@@ -381,6 +388,10 @@ impl Engine {
             let diff = if with_diff {
                 let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
                 let new = match (&now.carried, record.change.before()) {
+                    // Of another content the splices mean nothing, and may be beyond its end.
+                    (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
+                        return Err(snapshot::changed(&path, "changed since it was read"));
+                    }
                     (Some(carried), _) => carried.splices.apply(&old),
                     (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),
@@ -413,7 +424,7 @@ impl Engine {
     }
 }
 
-/// The paths of an undo: those of the journal that it reverts.
+/// The paths of an undo: those in the journal of the transaction that it reverts.
 struct RevertPaths<'a> {
     journal: &'a Journal,
     paths: Vec<AskedPath>,
@@ -430,8 +441,8 @@ impl Targets for RevertPaths<'_> {
         self.paths.iter()
     }
 
-    /// A path that cannot be reached, or leads elsewhere, was changed since. But a file that took the place of a folder
-    /// is removed, and so is a folder that took the place of a file.
+    /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the
+    /// transaction put a file in the place of a folder, or a folder in the place of a file.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let entries = &self.journal.entries;
         let became_file = entries.iter().filter(|record| matches!(record.change, RecordedChange::FolderToFile { .. }));

@@ -1,18 +1,20 @@
-//! Finds the folder of an entry if a check moved or removed it, or put something else in its place.
+//! Finds the folder of an entry again after a check, which may have moved it away, removed it, or put something else in
+//! its place.
 
 use std::path::{Path, PathBuf};
 
 use crate::engine::store::folder::TransactionFolder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Rename, Stat};
+use crate::index::EntryIndex;
 use crate::journal::{Record, kept_name, slot_name};
 
 impl TransactionFolder<'_> {
-    /// From here on the folder of the entry is the one at its path, not the one opened there before the check. If there
-    /// is none, it is made again if an original must go back into it.
-    pub(crate) fn find_folder(&mut self, entry: usize) -> Result<()> {
+    /// Makes the folder that the entry's path leads to now the folder of the entry, instead of the one that was opened
+    /// before the check. A missing folder is made again if an original is to go back into it.
+    pub(crate) fn find_folder(&mut self, entry: EntryIndex) -> Result<()> {
         let path = self.record(entry).path.parent().to_owned();
-        // During a rename it can be missing for a moment: only a folder that is missing twice is gone.
+        // A folder may be missing during a rename and be there a moment later: only one that is missing twice is gone.
         let there = match self.open_there(&path)? {
             Some(there) => Some(there),
             None => self.open_there(&path)?,
@@ -28,10 +30,11 @@ impl TransactionFolder<'_> {
                 }
                 return Ok(());
             }
-            // The workspace's owner may have put another user's folder there: the one opened before is kept.
+            // The owner of the workspace may have put somebody else's folder there: the one that was opened before
+            // stays.
             (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
             (Some(there), _) => Some(there),
-            // A power loss took its name, but not the names in it.
+            // A power cut took the folder's name, but not the names in it.
             (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
             (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
@@ -48,24 +51,24 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    /// Returns whether a folder that is known by name alone belongs to the workspace's owner.
+    /// True if a folder that is known by name alone has the owner of the workspace.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
         Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
-    /// Returns whether a folder that the transaction made is in its slot.
+    /// True if a folder that the transaction made is in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
-        let Some(entry) = self.journal.entries.iter().position(is_it) else { return Ok(false) };
+        let Some(entry) = self.journal.entries.position(is_it) else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let stat = self.workspace().stat(slot)?;
         Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
-    /// Makes the path of a folder durable: if a power loss takes a folder's name, its contents are lost.
+    /// Makes the path to a folder durable: if a power cut took a folder's name, what goes into it would be lost.
     fn sync_way(&self, path: &Path) -> Result<()> {
         for at in path.ancestors() {
             let Some(folder) = self.open_there(at)? else { continue };
@@ -75,7 +78,7 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    fn has_original(&self, entry: usize) -> Result<bool> {
+    fn has_original(&self, entry: EntryIndex) -> Result<bool> {
         let Some(original) = self.record(entry).change.original() else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
@@ -87,11 +90,11 @@ impl TransactionFolder<'_> {
         self.workspace().stat_handle(folder)
     }
 
-    /// Makes a folder again, and those missing above it. It gets its former metadata if they are known, else those that
-    /// its parent gives to new folders. `None` if it would be made in another user's folder.
+    /// Makes a folder again, with what is missing above it: as it was, if that is known, else as its parent makes new
+    /// ones. `None` if it would be made in another owner's folder.
     fn make_folder_again(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         path: &Path,
         before: Option<&(Stat, Handle)>,
     ) -> Result<Option<Handle>> {
@@ -120,7 +123,7 @@ impl TransactionFolder<'_> {
 
     fn make_one_again(
         &self,
-        entry: usize,
+        entry: EntryIndex,
         at: &Path,
         parent: &Handle,
         before: Option<&(Stat, Handle)>,
@@ -143,10 +146,10 @@ impl TransactionFolder<'_> {
             },
             None => workspace.inherited(parent, true)?,
         };
-        // A power loss may take owner and attributes, which are set later, but not the mode.
+        // The mode is given at once: a power cut may take what is set later.
         workspace.make_folder(name, dress.mode)?;
         let made = workspace.open_beneath(parent, name.name)?;
-        // No other process starts in it before it is complete. One that was quicker does no more harm than one without
+        // Keeps other processes out until this is complete. One that was faster is no worse than one that takes no
         // locks.
         workspace.try_lock(&made)?;
         let stat = self.look_at(&made)?;

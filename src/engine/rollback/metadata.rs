@@ -1,6 +1,6 @@
 //! Gives an original the mode, owner and attributes that another program gave the new file.
 //!
-//! Otherwise a `chmod 600` during a check that fails would be lost, and the file be readable as before.
+//! Otherwise a `chmod 600` during a failing check would end with the mode from before the check.
 
 use crate::digest::Digest;
 use crate::engine::store::folder::TransactionFolder;
@@ -8,6 +8,7 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 use crate::plan::FileState;
 
@@ -15,40 +16,40 @@ use crate::plan::FileState;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NewFileAt<'a> {
     Target,
-    /// In its slot again, after this file went back to the target.
+    /// In the slot again; the given file went back to the target.
     Slot(&'a Returned),
 }
 
-/// The file that is about to go back to the target of an entry.
+/// The file that is about to go back to an entry's target.
 #[derive(Debug, Clone)]
 pub(crate) struct Returned {
-    /// Its identity: any other file at the target afterwards keeps its own mode.
+    /// Its identity: any other file at the target afterwards has metadata of its own.
     identity: Option<Identity>,
-    /// Its metadata, if an edit puts it back. A difference afterwards was made by another program.
+    /// The metadata of a file that an edit puts back. If it changes afterwards, another program changed it.
     pub worn: Option<Metadata>,
 }
 
 /// The metadata that the original of an edit was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handed {
-    /// None: no other program changed those of the new file.
+    /// None: no program has changed the new file.
     AsStaged,
-    /// Those of the new file when it was read.
+    /// What the new file had when it was examined.
     Over(FileState),
-    /// It cannot be given those of the new file.
+    /// It cannot be given what the new file has.
     Not,
 }
 
 impl TransactionFolder<'_> {
-    /// Transfers changes that another program made to mode, owner and attributes of the new file: since it was staged,
-    /// or since those in `before`. They go to the file that goes back: the original, or what came out in its place.
-    pub(crate) fn hand_over(&self, entry: usize, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
+    /// Gives the file that goes back, the original or what came out in its place, the changes that another program made
+    /// to mode, owner and attributes of the new file since it was staged, or since the hand-over `before`.
+    pub(crate) fn hand_over(&self, entry: EntryIndex, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
         let RecordedChange::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
         };
         let (old, after) = match &before {
-            // The original was given the same.
+            // The original was given the same before.
             Handed::Over(worn) => (worn, worn),
             Handed::AsStaged | Handed::Not => (old, after),
         };
@@ -60,7 +61,7 @@ impl TransactionFolder<'_> {
             NewFileAt::Slot(_) => (slot, target),
         };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
-        // Another file in its place has a mode of its own.
+        // A file that another program put in its place has metadata of its own.
         let stat = self.workspace().fs().stat(new).map_err(io("look at"))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
             return Ok(before);
@@ -83,22 +84,22 @@ impl TransactionFolder<'_> {
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
         match self.wear(returning, &now, &wanted) {
             Ok(()) => Ok(Handed::Over(worn)),
-            // A retry may succeed.
+            // A later attempt may succeed.
             Err(e) if errno::is_passing(&e) => Err(io("set the mode, owner and attributes of")(e)),
             Err(_) => Ok(Handed::Not),
         }
     }
 
-    /// The content of a slot before it goes back to the target.
-    pub(crate) fn returning(&self, entry: usize) -> Result<Returned> {
+    /// The content of a slot that is about to go back to the target.
+    pub(crate) fn returning(&self, entry: EntryIndex) -> Result<Returned> {
         let slot = slot_name(entry);
         let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
         let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
         Ok(Returned { identity: stat.map(|stat| stat.identity), worn: self.worn_in_slot(entry)? })
     }
 
-    /// The metadata of the content that an edit is about to put back from its slot; `None` if there is none.
-    fn worn_in_slot(&self, entry: usize) -> Result<Option<Metadata>> {
+    /// The metadata of the file in the slot that an edit is about to put back; `None` if there is none.
+    fn worn_in_slot(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
@@ -110,9 +111,9 @@ impl TransactionFolder<'_> {
         self.metadata(slot).map(Some).map_err(io("read the attributes of"))
     }
 
-    /// Transfers to the target what another program changed of mode, owner and attributes of the slot's content since
-    /// `before`; `false` if that is impossible.
-    pub(crate) fn hand_on(&self, entry: usize, before: &Metadata) -> Result<bool> {
+    /// Gives the target the changes that another program made to mode, owner and attributes of the file in the slot
+    /// since they were `before`. Returns false if it cannot be given them.
+    pub(crate) fn hand_on(&self, entry: EntryIndex, before: &Metadata) -> Result<bool> {
         let Some(found) = self.worn_in_slot(entry)? else { return Ok(true) };
         let is_alike = |one: &Metadata, other: &Metadata| (one.mode, one.access()) == (other.mode, other.access());
         if is_alike(&found, before) {
@@ -133,7 +134,7 @@ impl TransactionFolder<'_> {
             self.workspace().fs().set_flags(&file, wanted.attributes.flags)?;
         }
         self.workspace().fs().set_metadata(&file, now, wanted)?;
-        // Durable before the file's name is: once it has its name back, nobody verifies its metadata again.
+        // Durable before the file gets its name: once it has, no recovery examines its metadata again.
         self.workspace().fs().sync(&file)
     }
 
@@ -145,7 +146,8 @@ impl TransactionFolder<'_> {
     }
 }
 
-/// The `wanted` metadata, except what differs `now` from those `worn` when it went back: that was changed since.
+/// The `wanted` metadata, except those that are `now` other than they were when the file went back: another program
+/// changed them since.
 fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
     let mut wanted = wanted;
     if now.mode != worn.mode {
@@ -160,8 +162,8 @@ fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
     wanted
 }
 
-/// The metadata that the original is to get: its own, with those in which the new file differs from what was staged.
-/// `None` if the journal does not record what was staged.
+/// The metadata that the original is to get: its own, with what is changed in the new file since it was staged. `None`
+/// if the journal does not tell what was changed.
 fn wanted([before, after]: [&FileState; 2], found: &Metadata, now: &Metadata) -> Option<Metadata> {
     let mut wanted = now.clone();
     if found.mode != after.mode {
@@ -176,7 +178,7 @@ fn wanted([before, after]: [&FileState; 2], found: &Metadata, now: &Metadata) ->
     }
     let attributes = found.attributes.digest();
     if attributes != new.attributes && attributes != now.attributes.digest() {
-        // Both had the same, or it is unknown which of them were changed.
+        // Unless the original and the new file had the same attributes, the digests do not tell which were changed.
         if old.attributes != new.attributes || now.attributes.digest() != old.attributes {
             return None;
         }

@@ -12,65 +12,66 @@ use crate::cancel::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
+use crate::index::EntryIndex;
 use crate::journal::recover::{Class, Observed, Seen, is, is_original};
 use crate::journal::{Mark, Record, RecordedChange, kept_name, slot_name};
 use metadata::{Handed, NewFileAt};
 
 /// The result of rolling one entry back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TakenBack {
-    /// It was not swapped, or is as before again.
+pub(crate) enum EntryRollback {
+    /// It was not swapped, or its old state is back.
     Old,
-    /// Another program's content is there, and none of the new content.
+    /// Another program's content stands there, and nothing of the new content.
     Theirs,
-    /// It is as before again, except for another program's content, which is set aside or stays.
+    /// Its old state is back, but something of another program is set aside or stays.
     Aside(&'static str),
     /// It was left as it is, for this reason.
     Left(&'static str),
 }
 
-const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
-const NOT_HANDED_OVER: TakenBack =
-    TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
-const NOT_HANDED_ON: TakenBack = TakenBack::Left(
+const IN_THE_WAY: EntryRollback = EntryRollback::Left("another program made a file there meanwhile");
+const NOT_HANDED_OVER: EntryRollback =
+    EntryRollback::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
+const NOT_HANDED_ON: EntryRollback = EntryRollback::Left(
     "another program wrote it while it was rolled back, and changed the mode, owner or attributes of what is kept",
 );
-const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
-const STRANGE: TakenBack =
-    TakenBack::Left("a folder of another owner than the workspace's is in the place of its folder");
-const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
-const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was rolled back");
+const NO_FOLDER: EntryRollback = EntryRollback::Left("its folder is gone");
+const STRANGE: EntryRollback =
+    EntryRollback::Left("a folder of another owner than the workspace's is in the place of its folder");
+const FILLED: EntryRollback = EntryRollback::Left("another program put something into the folder that took its place");
+const WRITTEN: EntryRollback = EntryRollback::Left("another program wrote it while it was rolled back");
 const ASIDE: &str = "the check, or another program, wrote it";
 
-/// The result for an entry that is not touched.
-fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
+/// The result for an entry that is not touched, and whether that is a conflict.
+fn left_alone(record: &Record, observed: Observed, class: Class) -> EntryRollback {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
     match (class, &record.change) {
         (Class::OnTop, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) => IN_THE_WAY,
-        (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
-        (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
-        (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
-        // Another program removed what was created, or a power loss took it before it was durable.
+        (Class::OnTop, _) if is_missing => EntryRollback::Left("another program removed it"),
+        (Class::OnTop, _) => EntryRollback::Left("another program changed the new content"),
+        (Class::OriginalLost, _) => EntryRollback::Left("its original is gone"),
+        // Another program removed what was created, or a power loss took it before it was swapped.
         (Class::Unknown, RecordedChange::Create { .. } | RecordedChange::Folder { .. }) if is_gone(observed) => {
-            TakenBack::Old
+            EntryRollback::Old
         }
-        (Class::Unknown, RecordedChange::Create { .. }) => TakenBack::Left("another program replaced it"),
+        (Class::Unknown, RecordedChange::Create { .. }) => EntryRollback::Left("another program replaced it"),
         // It was put back before a crash, in exchange for what another program had put there.
-        (Class::Unknown, _) if is_original(record, observed.target) => TakenBack::Aside(ASIDE),
-        (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
-        (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),
-        (Class::Before | Class::Same, _) => TakenBack::Theirs,
-        _ => TakenBack::Old,
+        (Class::Unknown, _) if is_original(record, observed.target) => EntryRollback::Aside(ASIDE),
+        (Class::Unknown, _) => EntryRollback::Left("neither its old nor its new content is there"),
+        (Class::Same, _) if is_staged => EntryRollback::Left("another program wrote the new content into its original"),
+        (Class::Before | Class::Same, _) => EntryRollback::Theirs,
+        _ => EntryRollback::Old,
     }
 }
 
-/// Returns whether both places of an entry are empty.
+/// True if nothing is left of an entry.
 fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
-/// Returns whether the content at the target after a check is set aside, to make room for the original or for nothing.
+/// True if what stands at the target after a check is to be set aside, whether or not an original goes back.
 fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> bool {
     match change {
         RecordedChange::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
@@ -79,34 +80,33 @@ fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> 
 }
 
 impl TransactionFolder<'_> {
-    /// Returns whether an entry creates a file of which nothing is left.
-    pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
+    /// True if a new file has left nothing behind.
+    pub(crate) fn is_created_and_gone(&self, entry: EntryIndex) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, RecordedChange::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
     }
 
     /// Rolls an entry back if it was swapped. It is classified just before it is touched; what returns to the slot is
-    /// verified, and goes back to the target if it is not new content.
-    pub(crate) fn take_back(&self, entry: usize) -> Result<TakenBack> {
+    /// verified, and swapped in again unless it is verified new content.
+    pub(crate) fn roll_back(&self, entry: EntryIndex) -> Result<EntryRollback> {
         let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
         if self.mark == Mark::CheckUndo && !is_folder {
-            return self.take_back_checked(entry);
+            return self.roll_back_checked(entry);
         }
         let observed = self.observe(entry, &NEVER)?;
         match self.class_of(entry, &observed) {
-            Class::Done if is_folder => self.take_back_folder(entry),
-            // True only for what was removed from that folder: all other entries have their new content in it.
+            Class::Done if is_folder => self.roll_back_folder(entry),
+            // Its folder was removed with what is in it. Any other folder that is missing has nothing in place either.
             Class::Done | Class::Captured if !self.has_its_folder(entry)? => Ok(NO_FOLDER),
-            class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
+            class @ (Class::Done | Class::Captured) => self.reverse_swap(entry, class),
             // The check removed it, or moved it away.
-            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
+            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(EntryRollback::Old),
             class => Ok(left_alone(self.record(entry), observed, class)),
         }
     }
 
-    /// The reverse of a swap. What returns to the slot is verified, and goes back to the target if it is not new
-    /// content.
-    pub(crate) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+    /// Reverses a swap. What returns to the slot is verified, and swapped in again unless it is verified new content.
+    pub(crate) fn reverse_swap(&self, entry: EntryIndex, class: Class) -> Result<EntryRollback> {
         let makes_folder = self.record(entry).change.folder_after().is_some();
         if makes_folder && !self.target_folder_is_empty(entry)? {
             return Ok(FILLED);
@@ -120,13 +120,13 @@ impl TransactionFolder<'_> {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
         }
-        let back = if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old };
+        let back = if class == Class::Captured { EntryRollback::Theirs } else { EntryRollback::Old };
         if matches!(self.record(entry).change, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) {
             return Ok(back);
         }
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
-            // For a moment its name led to the file that went back, whose metadata another program may have changed.
+            // The file that went back had its name for a moment, and another program may have changed its metadata.
             let is_given = returned.worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
             return Ok(match (is_given, makes_folder) {
                 (false, _) => NOT_HANDED_ON,
@@ -134,7 +134,7 @@ impl TransactionFolder<'_> {
                 (true, false) => WRITTEN,
             });
         }
-        // Another program may have changed them at this moment, perhaps back to what they were.
+        // Another program may have changed its metadata in this moment, perhaps back to what they were.
         Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not {
             NOT_HANDED_OVER
         } else {
@@ -142,21 +142,22 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// The same after a check began: every entry was swapped by then, and what a check wrote over it is set aside.
-    fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
+    /// Rolls an entry back after a check began: every entry was swapped then, and what the check wrote over it goes as
+    /// well.
+    fn roll_back_checked(&self, entry: EntryIndex) -> Result<EntryRollback> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
         let class = self.class_of(entry, &observed);
         let is_edit = matches!(record.change, RecordedChange::Edit { .. });
-        // What a check made in a new folder is set aside with it.
+        // What a check made in a new folder is set aside with the folder.
         let is_filled =
             class == Class::Done && record.change.folder_after().is_some() && !self.target_folder_is_empty(entry)?;
         match (class, &record.change) {
             (Class::Done | Class::Captured, _) if !is_filled => {
                 self.touch_original(entry, observed.slot);
-                self.take_back_swapped(entry, class)
+                self.reverse_swap(entry, class)
             }
-            // What is neither the new content nor the original may belong to the folder's owner, whoever put the folder
+            // What is neither the new content nor the original may belong to the owner of that folder, whoever put it
             // there.
             (_, change) if self.is_in_strange_folder(entry) && is_to_go_aside(change, class, observed) => Ok(STRANGE),
             (_, RecordedChange::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
@@ -168,7 +169,9 @@ impl TransactionFolder<'_> {
                 let aside = self.set_aside(entry, observed)?;
                 match self.swap_into_place(entry) {
                     Err(e) if e.os_error().is_some_and(errno::is_taken) => Ok(IN_THE_WAY),
-                    other => other.map(|()| if aside == TakenBack::Old { aside } else { TakenBack::Aside(ASIDE) }),
+                    other => {
+                        other.map(|()| if aside == EntryRollback::Old { aside } else { EntryRollback::Aside(ASIDE) })
+                    }
                 }
             }
             (Class::OriginalLost | Class::Torn, change)
@@ -176,78 +179,78 @@ impl TransactionFolder<'_> {
             {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
-            // Rolled back before a crash, which may have lost the time that was set then.
+            // It was rolled back before a crash, which may have lost the time that was set then.
             (
                 Class::Ready,
                 RecordedChange::Edit { .. } | RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. },
             ) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
-                Ok(TakenBack::Old)
+                Ok(EntryRollback::Old)
             }
             (class, _) => Ok(left_alone(record, observed, class)),
         }
     }
 
-    fn is_in_strange_folder(&self, entry: usize) -> bool {
+    fn is_in_strange_folder(&self, entry: EntryIndex) -> bool {
         self.strange.contains(self.record(entry).path.parent())
     }
 
-    /// Moves what is at the target to where it is kept. Never by an exchange: a content that is not txedit's must not
-    /// be in a slot.
-    fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
+    /// Moves what stands at the target out of the way, into kept content. Never an exchange: what is not txedit's must
+    /// not be in a slot.
+    fn set_aside(&self, entry: EntryIndex, observed: Observed) -> Result<EntryRollback> {
         let kept = kept_name(entry, 0);
         let kept = Name::new(&self.folder, &kept);
         let is_kept = self.workspace().stat(kept)?.is_some();
         match (is_kept, observed.target == Seen::Missing) {
-            (true, true) => return Ok(TakenBack::Aside(ASIDE)),
-            (true, false) => return Ok(TakenBack::Left(ASIDE)),
-            (false, true) => return Ok(TakenBack::Old),
+            (true, true) => return Ok(EntryRollback::Aside(ASIDE)),
+            (true, false) => return Ok(EntryRollback::Left(ASIDE)),
+            (false, true) => return Ok(EntryRollback::Old),
             (false, false) => {}
         }
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let moved = self.workspace().fs().rename(target, kept, Rename::NoReplace);
-        moved.map(|()| TakenBack::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
+        moved.map(|()| EntryRollback::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
     /// Moves the original back to its name, which must be free.
-    fn swap_into_place(&self, entry: usize) -> Result<()> {
+    fn swap_into_place(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let moved = self.workspace().fs().rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
         moved.map_err(|e| Error::io("put back", target.path(), e))
     }
 
-    /// Sets the time of an original: builds would trust what they made of the rejected content if it were older than
-    /// that.
-    fn touch_original(&self, entry: usize, slot: Seen) {
+    /// Sets the current time: else a build would trust what it made of the rejected content, which is newer than the
+    /// original.
+    fn touch_original(&self, entry: EntryIndex, slot: Seen) {
         if matches!(slot, Seen::File { .. }) {
             self.touch(Name::new(&self.folder, &slot_name(entry)));
         }
     }
 
-    /// Sets the time to now. If that fails the file goes back nevertheless: its content matters more.
+    /// Sets the current time if possible: the content counts more, and the file goes back in any case.
     fn touch(&self, name: Name<'_>) {
         if let Ok(file) = self.workspace().fs().open_file(name) {
             self.workspace().fs().touch(&file).ok();
         }
     }
 
-    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
-        // Its contents are another program's, so the folder is kept for it.
-        const NOT_EMPTY: TakenBack = TakenBack::Aside("the new folder is not empty; it stays");
+    fn roll_back_folder(&self, entry: EntryIndex) -> Result<EntryRollback> {
+        // What is in it is another program's, and then so is the folder.
+        const NOT_EMPTY: EntryRollback = EntryRollback::Aside("the new folder is not empty; it stays");
         if !self.target_folder_is_empty(entry)? {
             return Ok(NOT_EMPTY);
         }
         self.swap_back(entry)?;
-        // Another program may just have put a file into it, or replaced it by a folder of its own.
+        // Another program may just have put a file into it, or a folder of its own in its place.
         if self.slot_is_ours(entry)? {
-            return Ok(TakenBack::Old);
+            return Ok(EntryRollback::Old);
         }
         self.swap(entry)?;
         Ok(NOT_EMPTY)
     }
 
-    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
+    fn target_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {
         is_empty_folder(self.workspace(), self.parent(entry)?, Path::new(self.record(entry).path.name()))
     }
 }

@@ -1,4 +1,4 @@
-//! Holds back the panic of an observer where it must not interrupt.
+//! Delays the panic of an observer until it can no longer interrupt a rollback.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::engine::{Observer, Phase};
 
-/// Passes calls on to an observer, until it panics.
+/// Passes progress on until the observer panics.
 pub(crate) struct Sheltered<'a> {
     observer: &'a dyn Observer,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -17,7 +17,7 @@ impl<'a> Sheltered<'a> {
         Self { observer, panic: Mutex::new(None) }
     }
 
-    /// Continues the panic, if there was one.
+    /// Resumes the panic, if there was one.
     pub(crate) fn let_out(self) {
         if let Some(panic) = self.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
             panic::resume_unwind(panic);

@@ -1,111 +1,117 @@
-//! Rolls back every entry that was swapped, at run time and in recovery alike.
+//! Rolls back every entry that was swapped, at run time and in a recovery.
 
 use std::collections::HashMap;
 
-use super::TakenBack;
+use super::EntryRollback;
 use super::panic_guard::Sheltered;
-use crate::commit::step::Step;
+use crate::commit::step::RollbackStep;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
 use crate::error::{Error, KeptContent, Result};
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::path::RelPath;
 
 /// The result of a rollback.
 #[derive(Debug, Default)]
-pub(crate) struct Undone {
+pub(crate) struct RollbackResult {
     pub kept: Vec<KeptContent>,
-    /// The entries whose target does not have the old content, in their order.
-    pub odd: Vec<Odd>,
+    /// The entries whose target does not have its old content, in order.
+    pub not_old: Vec<NotOldEntry>,
 }
 
-/// An entry whose target does not have the old content.
+/// An entry whose target does not have its old content.
 #[derive(Debug)]
-pub(crate) struct Odd {
-    pub entry: usize,
-    /// True if another program wrote over the new content.
+pub(crate) struct NotOldEntry {
+    pub entry: EntryIndex,
+    /// True if another program changed the new content.
     pub on_top: bool,
     pub reason: &'static str,
 }
 
-/// Rolls back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of
-/// the observer is held back until the end.
-pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
+/// Rolls a transaction back, at run time and in a recovery. On failure the folder stays for a recovery. A panic of the
+/// observer is delayed until the end.
+pub(crate) fn roll_back(
+    transaction: &mut TransactionFolder<'_>,
+    durable: bool,
+    run: Run<'_>,
+) -> Result<RollbackResult> {
     let observer = Sheltered::new(run.observer);
-    let undone = WayBack::default().walk(transaction, durable, &observer);
+    let result = RollbackWalk::default().walk(transaction, durable, &observer);
     observer.let_out();
-    undone
+    result
 }
 
-/// The progress of a rollback, and its findings.
+/// The progress of a rollback, and the problems that it met.
 #[derive(Debug, Default)]
-struct WayBack {
+struct RollbackWalk {
     /// Entries of which something is kept or stays, with the reason.
-    conflicts: HashMap<usize, &'static str>,
-    undone: Undone,
-    /// Entries that could not be rolled back. Those above or beneath one wait with it for a recovery: a folder that
-    /// stays gone must not be made again for its contents, and one that is still full must not be set aside.
+    conflicts: HashMap<EntryIndex, &'static str>,
+    result: RollbackResult,
+    /// Entries that could not be rolled back. Those above or beneath one wait for the recovery with it: a folder that
+    /// is still missing must not be made again for its contents, and one that is still full must not be set aside.
     failed: Vec<RelPath>,
     first_error: Option<Error>,
     is_rewritten: bool,
 }
 
-impl WayBack {
+impl RollbackWalk {
     fn walk(
         mut self,
         transaction: &mut TransactionFolder<'_>,
         durable: bool,
         observer: &Sheltered<'_>,
-    ) -> Result<Undone> {
+    ) -> Result<RollbackResult> {
         let total = transaction.journal.entries.len();
-        for step in (transaction.workspace().protocol.undo)(total, transaction.mark, durable) {
+        for step in (transaction.workspace().protocol.rollback)(total, transaction.mark, durable) {
             match step {
-                Step::Mark(mark) => transaction.set_mark(mark)?,
-                Step::VerifyMark => transaction.verify_mark()?,
-                Step::FindFolder(entry) | Step::TakeBack(entry) if self.must_wait(&transaction.record(entry).path) => {}
-                Step::SyncFolder => transaction.sync_folder()?,
-                Step::FindFolder(entry) => {
+                RollbackStep::Mark(mark) => transaction.set_mark(mark)?,
+                RollbackStep::VerifyMark => transaction.verify_mark()?,
+                RollbackStep::FindFolder(entry) | RollbackStep::RollBack(entry)
+                    if self.must_wait(&transaction.record(entry).path) => {}
+                RollbackStep::SyncFolder => transaction.sync_folder()?,
+                RollbackStep::FindFolder(entry) => {
                     if let Err(error) = transaction.find_folder(entry) {
                         self.first_error = self.first_error.or(Some(error));
                     }
                 }
-                Step::TakeBack(entry) => {
-                    observer.progress(Progress::Undo, total - entry - 1, total);
-                    let taken_back = transaction.take_back(entry);
-                    self.note(transaction, entry, taken_back);
+                RollbackStep::RollBack(entry) => {
+                    observer.progress(Progress::Undo, total - entry.0 - 1, total);
+                    let rolled_back = transaction.roll_back(entry);
+                    self.note(transaction, entry, rolled_back);
                 }
-                Step::Barrier(_) => {
-                    self.look_again(transaction);
+                RollbackStep::Sync => {
+                    self.verify_not_old(transaction);
                     transaction.sync_everything()?;
                 }
-                // The trash verifies contents by it. If this write fails, more than needed goes to kept/.
-                Step::WriteJournal => {
+                // The trash is verified against the rewritten journal. If writing it fails, more than necessary goes to
+                // kept/.
+                RollbackStep::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
-                Step::Replace if self.is_rewritten => drop(transaction.replace_journal()),
-                Step::Replace => {}
-                Step::Drop => {
+                RollbackStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),
+                RollbackStep::ReplaceJournal => {}
+                RollbackStep::Drop => {
                     if let Some(error) = self.first_error.take() {
                         return Err(error);
                     }
-                    self.look_again(transaction);
-                    self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
+                    self.verify_not_old(transaction);
+                    self.result.kept = drop_folder(transaction, &self.conflicts, durable)?;
                 }
-                _ => unreachable!("an undo only goes backward"),
             }
         }
-        self.undone.odd.reverse();
-        Ok(self.undone)
+        self.result.not_old.reverse();
+        Ok(self.result)
     }
 
-    /// Verifies the entries that are not old again: another program may have removed by now what it had put in the
-    /// place of a new file, so that nothing is there, as before. An entry that cannot be observed stays in the list.
-    fn look_again(&mut self, transaction: &TransactionFolder<'_>) {
-        for at in (0..self.undone.odd.len()).rev() {
-            let entry = self.undone.odd[at].entry;
+    /// Verifies once more the entries that are not old: another program may have removed what it had put in the place
+    /// of a new file, so that nothing is there, as before. An entry that cannot be observed stays in the report.
+    fn verify_not_old(&mut self, transaction: &TransactionFolder<'_>) {
+        for at in (0..self.result.not_old.len()).rev() {
+            let entry = self.result.not_old[at].entry;
             if transaction.is_created_and_gone(entry).unwrap_or(false) {
-                self.undone.odd.remove(at);
+                self.result.not_old.remove(at);
                 self.conflicts.remove(&entry);
             }
         }
@@ -115,20 +121,20 @@ impl WayBack {
         self.failed.iter().any(|failed| path.touches(failed))
     }
 
-    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: usize, taken_back: Result<TakenBack>) {
+    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: EntryIndex, rolled_back: Result<EntryRollback>) {
         const THEIRS: &str = "another program changed it meanwhile";
-        match taken_back {
-            Ok(TakenBack::Old) => {}
-            Ok(TakenBack::Theirs) => self.undone.odd.push(Odd { entry, on_top: false, reason: THEIRS }),
-            Ok(TakenBack::Aside(why)) => {
+        match rolled_back {
+            Ok(EntryRollback::Old) => {}
+            Ok(EntryRollback::Theirs) => self.result.not_old.push(NotOldEntry { entry, on_top: false, reason: THEIRS }),
+            Ok(EntryRollback::Aside(why)) => {
                 self.conflicts.insert(entry, why);
                 self.gone_aside(transaction, entry);
             }
-            Ok(TakenBack::Left(reason)) => {
-                self.undone.odd.push(Odd { entry, on_top: true, reason });
+            Ok(EntryRollback::Left(reason)) => {
+                self.result.not_old.push(NotOldEntry { entry, on_top: true, reason });
                 self.conflicts.insert(entry, reason);
             }
-            // The others can still be put back; the folder stays for those that cannot.
+            // The other entries can still be rolled back; the folder stays for this one.
             Err(error) => {
                 self.failed.push(transaction.record(entry).path.clone());
                 self.first_error = self.first_error.take().or(Some(error));
@@ -136,21 +142,21 @@ impl WayBack {
         }
     }
 
-    /// Drops the reports about entries in a new folder that was set aside with them when a file took its place again:
-    /// the report about the folder covers them.
-    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
+    /// Forgets the entries in a new folder that was set aside when a file took its place again: the folder stands for
+    /// them.
+    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: EntryIndex) {
         let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
-        let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
-        self.undone.odd.retain(|odd| stays(odd.entry));
+        let stays = |entry: EntryIndex| entry == folder || !transaction.record(entry).path.touches(path);
+        self.result.not_old.retain(|it| stays(it.entry));
         self.conflicts.retain(|entry, _| stays(*entry));
     }
 }
 
-/// Moves the folder to the trash, or to `kept/`, durably, if it holds contents that are not ours to delete.
+/// Moves the folder to the trash; or to `kept/`, durably, if it holds what is not ours to delete.
 pub(crate) fn drop_folder(
     transaction: &TransactionFolder<'_>,
-    conflicts: &HashMap<usize, &'static str>,
+    conflicts: &HashMap<EntryIndex, &'static str>,
     durable: bool,
 ) -> Result<Vec<KeptContent>> {
     let kept = transaction.foreign_slots(conflicts)?;

@@ -6,14 +6,15 @@ use std::path::Path;
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::Handle;
+use crate::index::EntryIndex;
 use crate::journal::{self, Journal};
 
 /// A content that was set aside when an entry was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Aside<'j> {
-    /// Its former path in the workspace: the target, or one of the target's folders.
+    /// The path in the workspace where it stood: the target, or one of the target's folders.
     pub path: &'j Path,
-    /// Its name in the folder of the transaction.
+    /// Its name in the transaction's folder.
     pub name: String,
 }
 
@@ -22,8 +23,8 @@ pub(crate) fn asides<'j>(
     workspace: &Workspace,
     folder: &Handle,
     journal: &'j Journal,
-) -> Result<BTreeMap<usize, Vec<Aside<'j>>>> {
-    let mut found: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+) -> Result<BTreeMap<EntryIndex, Vec<Aside<'j>>>> {
+    let mut found: BTreeMap<EntryIndex, Vec<_>> = BTreeMap::new();
     for name in workspace.list(folder)? {
         let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
         else {

@@ -1,9 +1,9 @@
 //! Barriers: everything written before one is durable after it.
 //!
-//! One call syncs the whole file system, if that reaches the medium. If it does not (a FUSE server does not hear of
-//! it), every file and folder that the promise depends on is synced by itself. Each is opened for its sync and closed
-//! again: there may be thousands, too many to keep open. A failed write that was not yet reported is reported to
-//! whoever opens the file next, so this sync sees it.
+//! One call does it where that call reaches the medium. Where it does not (a FUSE server is not told of it), each file
+//! and folder that the promise rests on is synced by itself, however many there are. Each is opened for its sync and
+//! closed again: thousands of open files would be too many. An earlier write error that nobody was told of is reported
+//! to whoever opens the file next.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 
-/// Makes everything on the file system of `folder` durable; if one call cannot do that, everything that `each` syncs.
+/// Makes everything on the file system of `folder` durable; where one call cannot do that, syncs what `each` names.
 pub(crate) fn pass(state: &StateFolder, folder: &Handle, each: impl FnOnce(OneByOne<'_>) -> Result<()>) -> Result<()> {
     let whole = || state.workspace.sync_file_system(folder);
     let system = state.file_system()?;
     let synced = if system.syncs_whole { whole() } else { each(OneByOne { workspace: &state.workspace }) };
     if !system.syncs_folders {
-        // Last, since it reports no failure, and the others do.
+        // After the other syncs, whose errors are known.
         state.workspace.fs().sync_machine();
     }
     state.noting(synced)
 }
 
-/// Syncs each of these handles once.
+/// Syncs each of these once.
 pub(crate) fn sync_all<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
     for handle in handles {
         workspace.sync(handle)?;
@@ -64,7 +64,7 @@ impl OneByOne<'_> {
         self.workspace.find_folder(base, path)?.map_or(Ok(()), |folder| self.handle(&folder))
     }
 
-    /// Syncs a folder and everything directly in it.
+    /// Syncs a folder and what is in it.
     pub(crate) fn with_content(self, folder: &Handle) -> Result<()> {
         for name in self.workspace.list(folder)? {
             self.name(Name::new(folder, &name))?;
@@ -72,7 +72,7 @@ impl OneByOne<'_> {
         self.handle(folder)
     }
 
-    /// The same for the folder at a path, if there is one.
+    /// Syncs the folder at a path and what is in it, if there is one.
     pub(crate) fn folder_with_content(self, base: &Handle, path: &Path) -> Result<()> {
         match self.workspace.fs().open_beneath(base, path) {
             Ok(folder) => self.with_content(&folder),
@@ -81,7 +81,7 @@ impl OneByOne<'_> {
         }
     }
 
-    /// Syncs the names of all transactions, and the folders from there up to the root.
+    /// Syncs the sections, which hold the names of all transactions, and the way to them from the root.
     pub(crate) fn sections(self, state: &StateFolder) -> Result<()> {
         for section in Section::ALL {
             self.folder(&state.folder, section.name().as_ref())?;

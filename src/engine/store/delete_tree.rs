@@ -1,12 +1,12 @@
-//! Deletes folders of other programs with everything in them: only if a person asked for it.
+//! Deletes folders of other programs with everything in them, only at a person's request.
 
 use super::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 
-/// Deletes each folder in `folder` with its contents. All are walked first: if one is too deep, or is the root of
-/// another mount, nothing is deleted. After another failure, what is not yet deleted is still there.
+/// Deletes each folder in `folder` with its content. Each tree is walked first: one that is too deep, or holds the root
+/// of another mount, is refused before anything in it is deleted. On any other failure the rest is still there.
 pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let mount = workspace.stat_handle(folder)?.mount;
     let tree = TreeDeletion { workspace, mount };
@@ -22,10 +22,10 @@ pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     deleted.map_err(|error| error.detail(Detail::PartlyDeleted))
 }
 
-/// A tree to be deleted.
+/// A tree that is being deleted.
 struct TreeDeletion<'a> {
     workspace: &'a Workspace,
-    /// The tree's mount.
+    /// The mount that it is on.
     mount: u64,
 }
 
@@ -35,7 +35,8 @@ impl TreeDeletion<'_> {
         Ok(stat.map(|stat| stat.kind))
     }
 
-    /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside can be reached.
+    /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside the tree can be
+    /// reached.
     fn open(&self, name: Name<'_>) -> Result<Handle> {
         let folder = self.workspace.open_beneath(name.folder, name.name)?;
         let stat = self.workspace.stat_handle(&folder)?;
@@ -45,7 +46,7 @@ impl TreeDeletion<'_> {
         Ok(folder)
     }
 
-    /// Refuses a tree that cannot be deleted.
+    /// Refuses what cannot be deleted.
     fn survey(&self, name: Name<'_>, levels: usize) -> Result<()> {
         let folder = self.open(name)?;
         for inner in self.workspace.list(&folder)? {

@@ -13,7 +13,7 @@ pub(crate) fn write_new(workspace: &Workspace, name: Name<'_>, content: &[u8]) -
     make(workspace, name, |file| write_all(workspace, file, 0, content))
 }
 
-/// The same for a content that `write` produces piece by piece and that is never in memory as a whole.
+/// Like [`write_new`], for a content that `write` writes piece by piece and that is never in memory as a whole.
 pub(crate) fn write_new_by(
     workspace: &Workspace,
     name: Name<'_>,
@@ -27,7 +27,7 @@ pub(crate) fn write_new_by(
     })
 }
 
-/// Makes a file, and deletes it again if it cannot be written.
+/// Makes a file, and deletes it again where it cannot be filled.
 fn make(workspace: &Workspace, name: Name<'_>, write: impl FnOnce(&Handle) -> Result<()>) -> Result<Handle> {
     let (file, guard, _) = workspace.create(name, 0o600)?;
     write(&file)?;
@@ -45,7 +45,7 @@ struct Appending<'a> {
 }
 
 impl Appending<'_> {
-    /// Writes the rest; returns the first failure, whatever the writer made of it.
+    /// Flushes the rest; returns the first failure, whatever the writer made of it.
     fn finish(mut self) -> Result<()> {
         if self.failed.is_none() {
             self.write_out();
@@ -67,7 +67,7 @@ impl io::Write for Appending<'_> {
             self.write_out();
         }
         match self.failed {
-            // Not the failure itself: the standard library would retry some kinds.
+            // Not the failure itself: the standard library retries some kinds.
             Some(_) => Err(io::Error::other("see what `finish` answers")),
             None => Ok(bytes.len()),
         }
@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
         Self { workspace, file, offset: 0, failed: None }
     }
 
-    /// The file system's error behind `error`, which a reader returned.
+    /// The file system's error, if there was one, instead of the `error` that a reader made of it.
     pub(crate) fn failure(self, error: io::Error) -> Error {
         self.failed.unwrap_or_else(|| Error::io("read", self.file.path(), error))
     }
@@ -106,7 +106,7 @@ impl io::Read for Reading<'_> {
             }
             Err(e) => {
                 self.failed = Some(Error::io("read", self.file.path(), e));
-                // As above: the reader would retry some kinds.
+                // Not the failure itself, as above: a reader would retry some kinds.
                 Err(io::Error::other("see what `failure` answers"))
             }
         }
@@ -126,7 +126,7 @@ pub(crate) fn write_all(workspace: &Workspace, file: &Handle, mut offset: u64, m
     Ok(())
 }
 
-/// A file written whole under a temporary name, still to be renamed.
+/// A file written whole under a hidden name, which still has to get its own name.
 #[derive(Debug)]
 pub(crate) struct Fresh<'a> {
     folder: &'a Handle,
@@ -136,20 +136,20 @@ pub(crate) struct Fresh<'a> {
 }
 
 impl<'a> Fresh<'a> {
-    /// Writes the file under its temporary name.
+    /// Writes the content under a hidden name.
     pub(crate) fn write(workspace: &Workspace, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
         let hidden = format!(".{name}-{}", super::id::random_hex(8));
         let file = write_new(workspace, Name::new(folder, &hidden), content)?;
         Ok(Self { folder, name, hidden, file })
     }
 
-    /// Deletes it.
+    /// Deletes the file again.
     pub(crate) fn discard(self, workspace: &Workspace) {
         workspace.fs().unlink(Name::new(self.folder, &self.hidden)).ok();
     }
 
-    /// Renames it to its final name, over the file there, and makes that durable. Its content must be durable before:
-    /// then a power loss leaves the old file or the new one. On failure the old file is still there.
+    /// Gives the file its name, replacing what stands there, and makes that durable. Its content must be durable
+    /// already, so that a power loss leaves the old file or the new one. On failure the old one stays.
     pub(crate) fn put_in_place(self, workspace: &Workspace) -> Result<()> {
         let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
         let failed = |e| Error::io("rename", name.path(), e);
@@ -168,14 +168,14 @@ impl<'a> Fresh<'a> {
     }
 }
 
-/// Puts a file in place whole and durably, over the file there.
+/// Puts a file in place whole and durably, replacing what stands there.
 pub(crate) fn replace(workspace: &Workspace, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
     let fresh = Fresh::write(workspace, folder, name, content)?;
     workspace.sync(&fresh.file)?;
     fresh.put_in_place(workspace)
 }
 
-/// Reads a file of a few bytes; `None` if it is missing.
+/// Reads a file of a few bytes; `None` where it is missing.
 pub(crate) fn read_small(workspace: &Workspace, name: Name<'_>) -> Result<Option<String>> {
     let file = match workspace.fs().open_file(name) {
         Ok(file) => file,

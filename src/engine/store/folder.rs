@@ -1,6 +1,6 @@
 //! A transaction's folder with its journal: the handle that commit, rollback and recovery share.
 //!
-//! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists the contents to keep.
+//! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists what stays.
 
 mod leftovers;
 mod observe;
@@ -20,12 +20,13 @@ use crate::commit::protocol::PROTOCOL;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{self, Journal, Mark, Record, record};
 
 pub(crate) use leftovers::UNCERTAIN;
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
-/// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
+/// A transaction in `txn/`, whose folder and target folders this process has locked.
 #[derive(Debug)]
 pub(crate) struct TransactionFolder<'a> {
     pub state: &'a StateFolder,
@@ -35,21 +36,21 @@ pub(crate) struct TransactionFolder<'a> {
     pub mark: Mark,
     /// True if it was interrupted while contended: its edits may hold other contents than the journal says.
     pub uncertain: bool,
-    /// The folders of the targets, by their path in the workspace; a missing folder is not in it.
+    /// The folders of the targets, by their path in the workspace; a missing one has no entry.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
-    /// Those of `parents`, by path, that were found by name alone and may belong to another program: what is in them
-    /// must not be replaced without a check.
+    /// The paths of those that were found by name alone and may be somebody else's: what is in them must not be
+    /// replaced unseen.
     pub strange: BTreeSet<PathBuf>,
     /// True if all of them were found by name: a recovery does not know which folders were opened before.
     pub is_recovery: bool,
-    /// Entries whose slot held, before recovery changed anything, new content that a power loss left incomplete.
-    pub incomplete: BTreeSet<usize>,
+    /// Entries whose slot held, before a recovery touched anything, what a power loss left of the new content.
+    pub incomplete: BTreeSet<EntryIndex>,
     /// The folders that it removes; computed once the journal is complete.
     pub leaving: OnceLock<Leaving>,
 }
 
 impl<'a> TransactionFolder<'a> {
-    /// A transaction whose target folders were opened by this process.
+    /// A transaction whose target folders this process opened.
     pub(crate) fn new(
         state: &'a StateFolder,
         folder: Handle,
@@ -77,16 +78,16 @@ impl<'a> TransactionFolder<'a> {
         &self.state.workspace
     }
 
-    pub(crate) fn record(&self, entry: usize) -> &Record {
+    pub(crate) fn record(&self, entry: EntryIndex) -> &Record {
         &self.journal.entries[entry]
     }
 
-    pub(crate) fn path(&self, entry: usize) -> PathBuf {
+    pub(crate) fn path(&self, entry: EntryIndex) -> PathBuf {
         self.workspace().root.path().join(self.record(entry).path.as_path())
     }
 
     /// The folder of the entry's target.
-    pub(crate) fn parent(&self, entry: usize) -> Result<&Handle> {
+    pub(crate) fn parent(&self, entry: EntryIndex) -> Result<&Handle> {
         let path = &self.record(entry).path;
         self.parents.get(path.parent()).map(|(_, folder)| folder).ok_or_else(|| {
             let message = format!("the folder of {path} is gone");
@@ -94,9 +95,9 @@ impl<'a> TransactionFolder<'a> {
         })
     }
 
-    /// Renames the journal: its name is its state.
+    /// Renames the journal, whose name is the transaction's state.
     pub(crate) fn set_mark(&mut self, mark: Mark) -> Result<()> {
-        // A test that breaks the protocol must see the effect on the files, not this assertion.
+        // Where a test breaks the protocol, the fate of the files is to show it, not this assertion.
         let is_broken = !std::ptr::eq(self.workspace().protocol, &raw const PROTOCOL);
         assert!(is_broken || may_become(self.mark, mark), "no journal goes from {:?} to {mark:?}", self.mark);
         let from = Name::new(&self.folder, self.mark.file_name());
@@ -112,7 +113,7 @@ impl<'a> TransactionFolder<'a> {
         if self.workspace().stat(name)?.is_some() {
             return Ok(());
         }
-        let message = format!("the journal does not have its name {}", name.path().display());
+        let message = format!("{} has another name than it was given", name.path().display());
         Err(Error::new(ErrorKind::RecoveryRequired, message).at(name.path()))
     }
 
@@ -122,21 +123,21 @@ impl<'a> TransactionFolder<'a> {
         write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
     }
 
-    /// Writes the journal again, with what changed since.
+    /// Writes the journal again, with its present entries.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
-        // It may have been written already, before a later step failed.
+        // A failed attempt may have left one.
         self.workspace().fs().unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
-    /// Replaces a journal from elsewhere by the one that a person vouched for.
+    /// Replaces a copied journal that a person vouched for by one that is written for this place.
     pub(crate) fn write_adopted(&self) -> Result<()> {
         self.rewrite_journal()?;
         self.sync_everything()?;
         self.exchange_journal()
     }
 
-    /// Replaces the first journal by the one written again, whose bytes must be durable.
+    /// Puts the rewritten journal, whose bytes are durable already, in the place of the first.
     pub(crate) fn replace_journal(&self) -> Result<()> {
         assert_eq!(self.mark, Mark::Contended, "only what is contended changes after its swaps");
         self.exchange_journal()
@@ -154,7 +155,7 @@ impl<'a> TransactionFolder<'a> {
         self.state.noting(synced)
     }
 
-    /// A barrier: everything that a recovery depends on, and that a report mentions, is durable after it.
+    /// A barrier: everything that a recovery rests on, and that a report mentions, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
         barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;
@@ -181,7 +182,8 @@ impl<'a> TransactionFolder<'a> {
     }
 }
 
-/// Returns whether a journal may go from one state to another. None follows an undo: a recovery could go forward again.
+/// True if a journal may go from the first state to the second. Nothing leads away from an undo, or a recovery could go
+/// forward again.
 const fn may_become(from: Mark, to: Mark) -> bool {
     matches!(
         (from, to),

@@ -2,8 +2,8 @@
 
 use crate::identity::Timestamp;
 
-/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. If that is not later
-/// than `newest`, the time is a microsecond after `newest`.
+/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. If that time is not
+/// later than `newest`, it is a microsecond after it instead.
 #[must_use]
 pub(crate) fn after(now: Timestamp, newest: Option<&str>) -> String {
     let microsecond = jiff::SignedDuration::from_micros(1);
@@ -12,7 +12,7 @@ pub(crate) fn after(now: Timestamp, newest: Option<&str>) -> String {
     format!("{}-{}", time_part(time), random_hex(16))
 }
 
-/// Converts a time of the file system.
+/// A time of the file system's clock.
 #[must_use]
 pub(crate) fn instant(time: Timestamp) -> jiff::Timestamp {
     let nanoseconds = i32::try_from(time.nanos()).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn instant_of(id: &str) -> Option<jiff::Timestamp> {
     civil.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-/// Random hex digits; `digits` must be even.
+/// Random hex digits, an even number of them.
 #[must_use]
 pub(crate) fn random_hex(digits: usize) -> String {
     use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Interrupted transactions: the folders in `txn/`, and whether they may be recovered.
+//! Interrupted transactions: what is in `txn/`, and whether it may be acted on.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -18,24 +18,24 @@ use crate::limits;
 pub(crate) enum JournalStatus {
     /// It is gone, or its owner is alive.
     Running,
-    /// It is not private to this user, or cannot be opened.
+    /// It is not this user's alone, or cannot be opened.
     Refused(Refusal),
-    /// It has no journal under its final name: nothing was swapped.
+    /// It has no journal: nothing of it was ever swapped.
     Unfinished,
     /// Its journal does not verify.
     Corrupt(String),
-    /// Its journal may be used only if a person says so.
+    /// Its journal verifies, but needs a person's word before it is acted on.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, Mark),
 }
 
-/// Why a valid journal is not used.
+/// The reason why a journal that verifies is not acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untrusted {
-    /// It was not written in this folder.
+    /// Its folder is not the one that the journal was written in.
     Copied,
-    /// A process under another kernel may own it.
+    /// A process under another kernel may still be working on it.
     OtherHost,
 }
 
@@ -49,7 +49,7 @@ impl Untrusted {
         }
     }
 
-    /// The step by which a person can have it recovered nevertheless.
+    /// The command by which a person has it acted on all the same.
     #[must_use]
     pub fn next_step(self, id: &str) -> NextStep {
         let id = id.to_owned();
@@ -60,7 +60,7 @@ impl Untrusted {
     }
 }
 
-/// The process that owns a transaction, if it can be named.
+/// The process that is working on a transaction, where it can be named.
 pub(crate) fn holder(state: &StateFolder, id: &str) -> Result<Option<String>> {
     let folder = match state.section(Section::Transactions)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
@@ -69,8 +69,8 @@ pub(crate) fn holder(state: &StateFolder, id: &str) -> Result<Option<String>> {
     Ok(folder.and_then(|folder| state.workspace.lock_holder(&folder)))
 }
 
-/// Opens, locks and reads the folder of a transaction; the returned handle holds the lock. `dismissed` returns whether
-/// a person dismissed a reason against its journal.
+/// Opens, locks and reads the folder of a transaction; the returned handle holds the lock. `dismissed` is true for the
+/// reasons against its journal that a person has dismissed.
 pub(crate) fn examine(
     state: &StateFolder,
     id: &str,
@@ -105,7 +105,7 @@ pub(crate) fn examine(
     Ok((status, Some(folder)))
 }
 
-/// Why a journal is not used: it was not written here, or a process of another machine may own it.
+/// The reason why a journal is not acted on: it was not born here, or another machine may be working on it.
 fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Untrusted> {
     if !born_here {
         return Some(Untrusted::Copied);
@@ -113,7 +113,7 @@ fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem)
     (!system.local && header.boot != host.boot).then_some(Untrusted::OtherHost)
 }
 
-/// The journal in a folder, if it verifies and its header is `wanted`. After an unwanted header nothing is read.
+/// The journal in a folder, if it verifies and its header is `wanted`; else no more than the header is read.
 pub(crate) fn read_wanted(
     workspace: &Workspace,
     folder: &Handle,
@@ -125,14 +125,14 @@ pub(crate) fn read_wanted(
     })
 }
 
-/// The journal in the folder of a transaction, if it verifies and was written there.
+/// The journal in the folder of a transaction, where it verifies and was born there.
 pub(crate) fn read_born_here(workspace: &Workspace, folder: &Handle, id: &str) -> Result<Option<Journal>> {
     let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
     let wanted = |header: &Header| (workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
     Ok(read_wanted(workspace, folder, wanted)?.map(|(journal, _)| journal))
 }
 
-/// The journal of a folder: `None` if it has none, else the result of `read`, or the reason why it cannot be read.
+/// The journal of a folder: none, the result of `read`, or the reason why it cannot be read.
 pub(crate) fn read_of_journal<T>(
     workspace: &Workspace,
     folder: &Handle,
@@ -150,7 +150,7 @@ pub(crate) fn read_of_journal<T>(
     Ok(Some(read_marked(workspace, Name::new(folder, name), read)?.map(|read| (read, mark))))
 }
 
-/// The same for one name.
+/// The result of `read` on the journal of that name, or the reason why it cannot be read.
 pub(crate) fn read_marked<T>(
     workspace: &Workspace,
     name: Name<'_>,

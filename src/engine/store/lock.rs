@@ -9,18 +9,18 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Stat};
 
-/// Locks on folders. The system releases a lock when the last handle of its folder is closed, at the latest when the
-/// process ends. So whoever releases locks also drops the handles that were locked with them.
+/// Locks on folders. A lock dies with its process; before that it is released when the last handle of its folder is
+/// dropped, so whoever releases locks also drops the handles that were locked.
 #[derive(Debug)]
 #[must_use = "dropping releases the locks"]
 pub(crate) struct Locks {
     held: BTreeMap<(u64, u64), Handle>,
 }
 
-/// The time limit of a wait for locks, and the flag that cancels it.
+/// The limit of a wait for locks, and the flag that cancels it.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
-    /// `None` if the clock cannot represent the time: no limit.
+    /// `None` means for ever: the end is later than the clock can tell.
     until: Option<Instant>,
     pub timeout: Duration,
     pub cancel: &'a CancelToken,
@@ -35,17 +35,17 @@ impl<'a> Patience<'a> {
         check_cancelled(self.cancel)
     }
 
-    /// The time left.
+    /// The time that is left to wait.
     fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Pauses before another try; an error if the time is up.
+    /// Pauses before another attempt; fails when the time is up.
     pub(crate) fn pause(&self, waiting_for: &Path) -> Result<()> {
         self.check_cancelled()?;
         if self.left().is_zero() {
             let message = format!(
-                "{} has been in use by other processes for longer than {} s; try again, or raise the lock timeout",
+                "{} keeps changing hands for longer than {} s; try again, or raise the lock timeout",
                 waiting_for.display(),
                 self.timeout.as_secs_f32()
             );
@@ -58,7 +58,7 @@ impl<'a> Patience<'a> {
 
 impl Locks {
     /// Takes the locks of all `folders`, each once, in ascending order of device and inode, so that no two processes
-    /// deadlock. The handles must have been opened for this: a lock belongs to its open file.
+    /// wait for each other. The handles must have been opened for this: a lock belongs to its open file.
     pub(crate) fn acquire(workspace: &Workspace, folders: Vec<(Stat, Handle)>, patience: Patience<'_>) -> Result<Self> {
         let mut wanted = BTreeMap::new();
         for (stat, handle) in folders {
@@ -76,13 +76,13 @@ impl Locks {
         Ok(locks)
     }
 
-    /// Returns whether this folder is locked.
+    /// True if this folder is locked.
     pub(crate) fn holds(&self, stat: &Stat) -> bool {
         self.held.contains_key(&(stat.device, stat.identity.inode))
     }
 }
 
-/// An error if the caller cancelled; called only while nothing is swapped.
+/// Fails if the caller has cancelled. Only to be called while nothing is swapped.
 pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
     if cancel.is_cancelled() {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));
@@ -93,7 +93,7 @@ pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Pauses between tries, each longer than the one before.
+/// Growing pauses between attempts to get what somebody else holds.
 #[derive(Debug)]
 pub(crate) struct Pauses(Duration);
 
@@ -102,7 +102,7 @@ impl Pauses {
         Self(SHORTEST_PAUSE)
     }
 
-    /// Sleeps for the next pause, at most for the time that is `left`.
+    /// Sleeps for the next pause, but no longer than what is `left`.
     pub(crate) fn sleep(&mut self, left: Duration) {
         std::thread::sleep(jittered(self.0).min(left));
         self.0 = (self.0 * 2).min(LONGEST_PAUSE);
@@ -131,7 +131,7 @@ fn wait_for(workspace: &Workspace, folder: &Handle, patience: Patience<'_>) -> R
     }
 }
 
-/// Keeps waiters that woke together from trying together again.
+/// A random pause around `pause`, so that waiters that woke together do not stay together.
 fn jittered(pause: Duration) -> Duration {
     let mut random = [0];
     getrandom::fill(&mut random).ok();

@@ -1,6 +1,6 @@
-//! The state folder of a workspace, and its contents.
+//! The state folder of a workspace, and what is kept in it.
 //!
-//! Architecture invariant: nothing here decides what happens to a file of the user.
+//! Architecture invariant: nothing here decides what becomes of a file of the user.
 
 pub(super) mod aside;
 pub(super) mod barrier;

@@ -1,7 +1,7 @@
-//! Opens a folder and verifies that it is private to this user.
+//! Opens a folder only if it belongs to this user alone.
 //!
-//! Whoever may rename in a folder can replace a name between a check and the opening. So a folder is opened first, and
-//! the open folder is checked; everything in it is reached through that handle.
+//! Anyone who may rename in a folder can exchange a name between a check and the opening. So a folder is opened first
+//! and then checked; everything in it is reached through that handle.
 
 use std::fmt;
 use std::path::Path;
@@ -16,22 +16,22 @@ use crate::fs::{Handle, Name, Stat};
 /// The result of opening a folder.
 #[derive(Debug)]
 pub(crate) enum Opening {
-    /// It is private to this user.
+    /// It belongs to this user alone.
     Ours(Handle, Stat),
-    /// It does not exist.
+    /// Nothing has this name.
     Missing,
-    /// It must not be used.
+    /// It is never used.
     Refused(Refusal),
 }
 
-/// Why a folder is not used. Displayed as a clause that follows its name.
+/// The reason for not using a folder, displayed as what follows its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It is not a folder.
     NoFolder,
-    /// It belongs to another user.
+    /// It belongs to another user than the one who runs.
     Foreign { owner: u32, user: u32 },
-    /// Others can write to it; its mode.
+    /// Others can write to it; the number is its mode.
     Shared(u32),
     /// It is this user's, but cannot be opened.
     Shut,
@@ -48,12 +48,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Opens a folder in the state folder, and checks it.
+/// Opens a folder in the state folder and checks what was opened.
 pub(crate) fn open(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     open_by(workspace, name, &PROTOCOL)
 }
 
-/// Opens a folder, and checks it by a protocol.
+/// Opens a folder and checks what was opened, by the rules of a protocol.
 pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
     let folder = match workspace.fs().open_beneath(name.folder, name.name.as_ref()) {
         Ok(folder) => folder,
@@ -72,7 +72,7 @@ pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol
     Ok(Opening::Refused(refused(&stat, user)))
 }
 
-/// The error of an operation that needs a refused folder.
+/// The error of an operation that needs a folder which was refused.
 pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     let advice = match refusal {
         Refusal::Shut => "give yourself all rights to it, or move it away",
@@ -82,12 +82,12 @@ pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
-/// Why a folder is not private to this user.
+/// The reason why a folder is not this user's alone.
 fn refused(stat: &Stat, user: u32) -> Refusal {
     if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
 }
 
-/// Why a folder cannot be opened, by its name. It is not used, so the answer need not stay true.
+/// The reason why a folder cannot be opened, judged by its name: since it is not used, a later change does no harm.
 fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     let (stat, user) = (workspace.stat(name)?, workspace.host()?.user);
     Ok(match stat {
@@ -96,7 +96,7 @@ fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     })
 }
 
-/// Returns whether another user may rename in a folder, this user's names included.
+/// True if somebody else can exchange names in a folder, this user's among them.
 pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
     let sticky = folder.mode & 0o1000 != 0;
     ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky

@@ -1,6 +1,6 @@
-//! Folders that a transaction removes because a file takes their place.
+//! The folders that a transaction removes because a file takes their place.
 //!
-//! Their contents are removed first, by entries of their own. Nothing else may be in them; only a listing shows that.
+//! Entries of their own remove their contents first. A folder may hold nothing else, and only listing it tells.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,24 +9,25 @@ use super::folder::TransactionFolder;
 use crate::error::Result;
 use crate::fs::{Name, Stat};
 use crate::identity::Identity;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::Seen;
 use crate::journal::{Record, slot_name};
 
-/// The entries of a journal about folders that are removed.
+/// The entries that remove folders, and the entries beneath those folders.
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
-    /// The folders, by path, with their entries.
-    pub folders: HashMap<PathBuf, usize>,
-    /// The entries about a name in one of them, by path.
-    inside: HashMap<PathBuf, usize>,
+    /// The entry of each leaving folder, by its path.
+    pub folders: HashMap<PathBuf, EntryIndex>,
+    /// The entry of each name in one of these folders, by its path.
+    inside: HashMap<PathBuf, EntryIndex>,
 }
 
 impl Leaving {
-    fn of(records: &[Record]) -> Self {
+    fn of(records: &IndexVec<EntryIndex, Record>) -> Self {
         let path = |record: &Record| record.path.as_path().to_owned();
-        let entries = || records.iter().enumerate();
+        let entries = || records.numbered();
         let folders = entries().filter(|(_, record)| record.change.folder_before().is_some());
-        let folders: HashMap<PathBuf, usize> = folders.map(|(entry, record)| (path(record), entry)).collect();
+        let folders: HashMap<PathBuf, EntryIndex> = folders.map(|(entry, record)| (path(record), entry)).collect();
         if folders.is_empty() {
             return Self::default();
         }
@@ -36,18 +37,18 @@ impl Leaving {
 }
 
 impl TransactionFolder<'_> {
-    /// The folders that the transaction removes. Must be called only once all entries are known.
+    /// The folders that the transaction removes. Only to be called once all entries are known.
     pub(crate) fn leaving(&self) -> &Leaving {
         self.leaving.get_or_init(|| Leaving::of(&self.journal.entries))
     }
 
-    /// Observes a folder that an entry removes: `Filled` if it holds anything but what the transaction still has to
-    /// remove.
-    pub(crate) fn look_into(&self, entry: usize, name: Name<'_>, folder: Identity) -> Result<Seen> {
+    /// Observes a folder that an entry removes; it is a `Seen::Folder` only if nothing is in it but what is still to be
+    /// taken out.
+    pub(crate) fn look_into(&self, entry: EntryIndex, name: Name<'_>, folder: Identity) -> Result<Seen> {
         let there = self.workspace().open_beneath(name.folder, name.name)?;
         for inner in self.workspace().list(&there)? {
             let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
-            // If its slot is occupied, its content was moved out before, and this is another file.
+            // A taken slot means that the name was taken out before: what stands here now is another one.
             let is_own = match own {
                 Some(&own) => self.slot_stat(own)?.is_none(),
                 None => false,
@@ -59,9 +60,9 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// Returns whether a name leads to the folder that an entry removes, and it holds nothing but what the transaction
-    /// still has to remove.
-    pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
+    /// True if a name stands for the folder that an entry removes, and that holds nothing but what is still to be taken
+    /// out.
+    pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
         let stat = self.workspace().stat(name)?;
         if stat.is_none_or(|stat| stat.identity != *folder) {
@@ -70,9 +71,9 @@ impl TransactionFolder<'_> {
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
     }
 
-    /// Returns whether an entry's folder is there and, if the transaction removes it, still at its path: nothing is put
-    /// into a folder that cannot come back.
-    pub(crate) fn has_its_folder(&self, entry: usize) -> Result<bool> {
+    /// True if the folder of an entry is there and, if it is a leaving folder, back at its path: nothing is put into a
+    /// folder that cannot come back.
+    pub(crate) fn has_its_folder(&self, entry: EntryIndex) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {
             Some((identity, held)) if self.leaving().folders.contains_key(path) => {
@@ -83,7 +84,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn slot_stat(&self, entry: usize) -> Result<Option<Stat>> {
+    fn slot_stat(&self, entry: EntryIndex) -> Result<Option<Stat>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         self.workspace().stat(slot)

@@ -19,16 +19,16 @@ use crate::plan::{Access, FileState};
 pub(crate) struct Snapshot {
     /// Its metadata before it was read.
     pub stat: Arc<Stat>,
-    /// The digest of the content.
+    /// The digest of its content.
     pub digest: Digest,
     /// Its attributes and flags, if it has any.
     attributes: Option<Box<Attributes>>,
-    /// The file, if still open.
+    /// The file itself, still open.
     pub file: Option<Handle>,
 }
 
 impl Snapshot {
-    /// The state by which recovery recognises it.
+    /// Its state as the journal records it, by which a recovery recognises it.
     pub(crate) fn state(&self) -> FileState {
         let attributes = self.attributes.as_ref().and_then(|attributes| attributes.digest());
         let access = Access { user: self.stat.user, group: self.stat.group, attributes };
@@ -40,37 +40,38 @@ impl Snapshot {
         self.attributes.as_deref().cloned().unwrap_or_default()
     }
 
-    /// Returns whether it has these attributes and flags.
+    /// True if these are its attributes and flags.
     pub(crate) fn wears(&self, attributes: &Attributes) -> bool {
         self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
     }
 
-    /// Returns whether `stat` is this very file, unchanged as far as its metadata show. Every rename sets `changed`, so
-    /// it is compared only if the file was not moved.
+    /// True if `stat` is this very file, unchanged as far as its metadata tell. A rename changes `changed`, so that is
+    /// compared only if the file was not moved.
     pub(crate) fn is_same(&self, stat: &Stat, moved: bool) -> bool {
         self.stat.identity == stat.identity && self.is_alike(stat) && (moved || self.stat.changed == stat.changed)
     }
 
-    /// Returns whether `stat` shows the same content and permissions, perhaps in another inode (overlay copies a file
-    /// up when it is renamed).
+    /// True if `stat` has the same content and permissions as far as metadata tell, perhaps in another inode (overlay
+    /// copies a file up when it is renamed).
     pub(crate) fn is_alike(&self, stat: &Stat) -> bool {
         let Stat { kind, size, modified, mode, user, group, links, .. } = &*self.stat;
         *kind == stat.kind
             && *size == stat.size
             && *modified == stat.modified
             && (*mode, *user, *group) == (stat.mode, stat.user, stat.group)
-            // A new hard link would outlive the swap, and no copy of the original was made for it.
+            // A second name would still lead to the original after the swap, and no copy of the original was made for
+            // it.
             && stat.links <= (*links).max(1)
     }
 }
 
-/// The time `by` before `now`, rounded down.
+/// The time `by` before `now`; a second is added for the precision of file systems.
 pub(crate) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
     let seconds = now.seconds - by.as_secs().cast_signed() - 1;
     Timestamp::new(seconds, 0)
 }
 
-/// Verifies that names in a folder can be swapped at all; `path` returns the one in question.
+/// Verifies that names in a folder can be swapped at all; `path` is the one to report.
 pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<()> {
     let refuse = |why: &str| {
         let path = path();
@@ -79,14 +80,14 @@ pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
     if folder.immutable {
         return refuse("is in an immutable folder (chattr +i); clear the flag first");
     }
-    // New names could be added, but a rollback could not remove them.
+    // It would take new names, but a rollback could not remove them again by a rename.
     if folder.append_only {
         return refuse("is in an append-only folder (chattr +a); clear the flag first");
     }
     Ok(())
 }
 
-/// Verifies that this user can edit, replace, move or delete a file at all; `folder` is the folder that it is in.
+/// Verifies that this user can edit, replace, move or delete a file in `folder` at all.
 pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     check_replaceable(user, name, stat, folder)?;
     let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
@@ -111,7 +112,7 @@ fn refuse<T>(name: Name<'_>, kind: ErrorKind, why: &str) -> Result<T> {
     Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
 }
 
-/// The same for a file that is only put back to what it was: it may be read-only.
+/// Like [`check_target`], for a file that is only put back to what it was: it may be read-only.
 pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     let refuse = |kind, why| refuse(name, kind, why);
     if stat.mount_root {
@@ -141,9 +142,9 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
     Ok(())
 }
 
-/// How a content is read.
+/// What becomes of the content while it is read.
 pub(crate) enum ReadMode<'a> {
-    /// It is returned whole.
+    /// It is kept as a whole.
     Whole,
     /// Each piece is passed to this.
     Pieces(&'a mut dyn FnMut(&[u8])),
@@ -151,7 +152,7 @@ pub(crate) enum ReadMode<'a> {
     Nothing,
 }
 
-/// Reads a file whose name had the metadata `stat`. An error if the file changes meanwhile, or if the caller cancelled.
+/// Reads a file; `stat` is what its name stood for. Fails if the file changes meanwhile, or if the caller cancels.
 pub(crate) fn read(
     workspace: &Workspace,
     name: Name<'_>,
@@ -191,7 +192,7 @@ fn check_size(path: &Path, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// The whole content of an open file, at most `expected` bytes.
+/// The whole content of an open file.
 pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, cancel: &CancelToken) -> Result<Vec<u8>> {
     check_size(file.path(), expected)?;
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
@@ -209,8 +210,8 @@ pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, ca
     Ok(bytes)
 }
 
-/// The digest of an open file's content, without keeping it. The file may have another size than `expected`, which only
-/// saves a small file a large buffer.
+/// The digest of an open file's content, which is not kept. The file is read to its end; `expected` only sizes the
+/// buffer, so that a small file needs no large one.
 pub(crate) fn digest(workspace: &Workspace, file: &Handle, expected: u64, cancel: &CancelToken) -> Result<Digest> {
     each_piece(workspace, file, expected, cancel, &mut |_| {})
 }
@@ -228,7 +229,7 @@ fn digest_of(bytes: &[u8], cancel: &CancelToken) -> Result<Digest> {
     Ok(digester.finish())
 }
 
-/// The same, with each piece passed to `look`.
+/// Reads a file to its end, passes each piece on, and returns the digest.
 fn each_piece(
     workspace: &Workspace,
     file: &Handle,

@@ -17,9 +17,9 @@ use crate::path::STATE_FOLDER;
 /// A folder in the state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Transactions in commit.
+    /// Transactions that are being committed.
     Transactions,
-    /// Open transactions, staged over several calls.
+    /// Transactions that are staged over several calls.
     Open,
     /// Committed transactions, with their originals.
     History,
@@ -42,7 +42,7 @@ impl Section {
         }
     }
 
-    /// The error of a move to this section, if something already has that name at `goal`; it says what to do.
+    /// The error where this section already has a folder `goal` of the transaction's name; it names the way out.
     pub(crate) fn is_taken(self, id: &str, goal: PathBuf) -> Error {
         let id_again = || id.to_owned();
         let (way_out, steps) = match self {
@@ -51,12 +51,12 @@ impl Section {
                 vec![NextStep::ListKept, NextStep::DropKept { id: id_again() }],
             ),
             Self::History => (
-                "it was finished there, and a restored backup brought it back here; look at the files, then put this one \
-                 aside",
+                "it came to its end there, and a restored backup brought it here once more; look at the files, then put \
+                 this one aside",
                 vec![NextStep::Discard { id: id_again() }],
             ),
             Self::Trash => (
-                "the first commit after it has been there for a minute deletes it; try again then, or move it away",
+                "it goes with the first commit a minute after it came there; try again then, or move it away",
                 Vec::new(),
             ),
             Self::Transactions | Self::Open => ("look what is in it, then move it away", Vec::new()),
@@ -67,25 +67,25 @@ impl Section {
     }
 }
 
-/// An open state folder, private to this user.
+/// An open state folder that belongs to this user alone.
 #[derive(Debug, Clone)]
 pub(crate) struct StateFolder {
-    /// The workspace.
+    /// The workspace that it belongs to.
     pub workspace: Workspace,
     /// `.txedit`.
     pub folder: Handle,
     /// The metadata of `.txedit` when it was opened.
     pub stat: Stat,
-    /// The workspace's random id, and the probed identities; read if something is to be committed, or if another user
-    /// may have put the state folder there.
+    /// The content of the file `id`: the workspace's random id and the identities that were probed. It is read only
+    /// before a commit, or where somebody else could have put the state folder in its place.
     id: String,
-    /// The identities of the state folder and of the root, for which the exchange of names is probed once.
+    /// The identities of the state folder and of the root, for which exchanging names is probed once.
     probed: [Identity; 2],
-    /// True if part of it was just made, so that its own names are not durable yet.
+    /// True if something in it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
-    /// Its file system, once it was queried.
+    /// The file system that it is on, once asked for.
     system: OnceLock<FileSystem>,
-    /// True if a sync failed while this was in use.
+    /// True if a sync has failed on it.
     sync_failed: Arc<AtomicBool>,
 }
 
@@ -95,12 +95,12 @@ pub(crate) struct StateFolder {
 pub(crate) enum StateLookup {
     Nothing,
     State(StateFolder),
-    /// There is one, but it is not trusted; the reason, as a clause that follows its name.
+    /// Not to be trusted; the reason is what follows its name.
     Ignored(String),
 }
 
 impl StateLookup {
-    /// The state folder; `None` if there is none. An untrusted one is an error.
+    /// The state folder; `None` where there is none, an error where it is not to be trusted.
     pub(crate) fn trusted(&self, workspace: &Workspace) -> Result<Option<&StateFolder>> {
         match self {
             Self::State(state) => Ok(Some(state)),
@@ -113,8 +113,8 @@ impl StateLookup {
         }
     }
 
-    /// Verifies that this folder is still the one at `.txedit`, and looks for it again if not. What was found before
-    /// locks were taken, or before a caller looked at a plan, may be gone or be another user's by now.
+    /// Verifies that this is still what stands at `.txedit`, and finds it again where it is not. What was found before
+    /// locks were taken, or before a caller reviewed a plan, may be gone or be somebody else's by now.
     pub(crate) fn verify(&mut self, workspace: &Workspace) -> Result<()> {
         match self {
             Self::State(state) if state.is_in_place()? => {}
@@ -124,18 +124,18 @@ impl StateLookup {
     }
 }
 
-/// The mode of everything in a state folder: it holds old contents of files that others may not read.
+/// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
-/// The file that tells backup programs and archivers to leave the folder out: <https://bford.info/cachedir/>.
+/// The file that tells backup and archive programs to leave out a folder: <https://bford.info/cachedir/>.
 const TAG: &str = "CACHEDIR.TAG";
 
-/// The content of the tag; programs check only its first line.
+/// The content of the tag. Only the first line counts.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
 
 impl StateFolder {
-    /// Looks for the state folder of `root`.
+    /// Finds the state folder of the workspace's root.
     pub(crate) fn find(workspace: &Workspace) -> Result<StateLookup> {
         let root = &workspace.root;
         let (folder, stat) = match private::open_by(workspace, Name::new(root, STATE_FOLDER), workspace.protocol)? {
@@ -164,17 +164,17 @@ impl StateFolder {
         Ok(StateLookup::State(state))
     }
 
-    /// Returns whether the name `.txedit` still leads to this folder, and it is still private to this user.
+    /// True if the name `.txedit` still stands for this folder, which still belongs to this user alone.
     fn is_in_place(&self) -> Result<bool> {
         let there = self.workspace.stat(Name::new(&self.workspace.root, STATE_FOLDER))?;
-        // This user owned it when it was opened.
+        // Its owner was this user when it was opened.
         let user = self.stat.user;
         let is_private = |there: &Stat| (self.workspace.protocol.is_private)(there.user, there.mode, user);
         Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
     }
 
-    /// Why a state folder of this user is not used: another user may have moved it here. Its transactions would change
-    /// files of another workspace, and a folder that is not a state folder would become one.
+    /// The reason not to use a state folder that is ours, but that somebody else may have put here: its transactions
+    /// would change files that they are not about, and any folder could be turned into a state folder.
     fn brought_here(&self) -> Result<Option<&'static str>> {
         if self.is_probed() {
             return Ok(None);
@@ -203,7 +203,7 @@ impl StateFolder {
         Ok(())
     }
 
-    /// The state folder of `root`, made if none was found. On failure none of it is left.
+    /// The state folder of the root, made where none was found. On failure nothing of it is left behind.
     pub(crate) fn ensure(workspace: &Workspace, found: StateLookup) -> Result<Self> {
         let root = &workspace.root;
         match found {
@@ -224,7 +224,7 @@ impl StateFolder {
             Err(e) if errno::is_taken(&e) => return Self::ensure_again(workspace),
             other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
         }
-        // It is looked up like any other: another program may have put something in its place.
+        // What was made is found like any other: somebody else may have put something in its place.
         let StateLookup::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
         let state = Self { fresh: true, ..state };
         state.complete().inspect_err(|_| {
@@ -233,7 +233,7 @@ impl StateFolder {
         })
     }
 
-    /// Another process has just made it, and may not have written its `id` yet.
+    /// Another process has just made the state folder; its `id` may not be there yet.
     fn ensure_again(workspace: &Workspace) -> Result<Self> {
         match Self::find(workspace)? {
             StateLookup::State(state) => state.complete(),
@@ -241,8 +241,8 @@ impl StateFolder {
         }
     }
 
-    /// Returns whether the exchange of names was probed in this very folder, for this very root. A copied workspace has
-    /// the id of the original, but other identities.
+    /// True if exchanging names was probed in this very folder, for this very root. A copy of a workspace has the id of
+    /// the original, but other identities.
     fn is_probed(&self) -> bool {
         let is_bound = |keeps_numbers| (self.workspace.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
         is_bound(true) || is_bound(false)
@@ -252,7 +252,7 @@ impl StateFolder {
         self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
     }
 
-    /// Probes what a commit needs, then writes the files and sections of a state folder.
+    /// Probes what a commit needs, then writes what belongs into a state folder.
     fn complete(mut self) -> Result<Self> {
         let path = self.folder.path().to_owned();
         if !probe::exchanges(self.workspace.fs(), &self.folder)
@@ -266,8 +266,8 @@ impl StateFolder {
             return Err(error.with_next([NextStep::Doctor]));
         }
         self.fresh = true;
-        // Before the id, whose presence says that everything is there. An empty one was left by a process that was
-        // killed; any other is as its owner wants it.
+        // Before the id, which says that everything is there. An empty file was left by a process that was killed; any
+        // other is as its owner wants it.
         let ignored = read_small(&self.workspace, Name::new(&self.folder, ".gitignore"));
         let is_whole = |text: &String| !text.trim_matches('\0').is_empty();
         if matches!(&ignored, Ok(found) if !found.as_ref().is_some_and(is_whole)) {
@@ -279,15 +279,15 @@ impl StateFolder {
         let random: String = super::id::random_hex(32);
         let text = format!("{random} {}\n", self.spell_probed(self.file_system()?.keeps_numbers));
         text.trim_end().clone_into(&mut self.id);
-        // Whoever finds the id takes the folder for durable. So its name is made durable first: this process may be
-        // killed.
+        // A process that finds the id takes the folder for durable. So its name must be durable first, since the
+        // process that made it may be killed at once.
         self.workspace.sync(&self.workspace.root)?;
         replace(&self.workspace, &self.folder, "id", text.as_bytes())?;
         Ok(self)
     }
 
-    /// Tags the folder after the first commit in it, for programs that leave out tagged folders. Returns `true` if it
-    /// was not tagged before, so for the first commit alone.
+    /// Tags the folder after its first commit, for programs that leave tagged folders out. Only that commit gets
+    /// `true`.
     pub(crate) fn tag(&self) -> Result<bool> {
         let name = Name::new(&self.folder, TAG);
         if self.workspace.stat(name)?.is_some() {
@@ -305,23 +305,23 @@ impl StateFolder {
         Ok(self.system.get_or_init(|| system))
     }
 
-    /// Remembers a failed sync: its files must not be synced again, nor be taken for durable.
+    /// Remembers a failed sync: what it was about must not be synced again, or be taken for durable.
     pub(crate) fn noting<T>(&self, synced: Result<T>) -> Result<T> {
         synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
     }
 
-    /// Returns whether no sync has failed so far.
+    /// True if no sync has failed so far.
     pub(crate) fn may_sync(&self) -> bool {
         !self.sync_failed.load(Ordering::Relaxed)
     }
 
-    /// The workspace's id without the probed identities.
+    /// The first word of the id, without the identities that were probed.
     pub(crate) fn workspace_id(&self) -> &str {
         assert!(!self.id.is_empty(), "the id is read before something is committed");
         self.id.split(' ').next().unwrap_or_default()
     }
 
-    /// Opens a section; `None` if it is missing or not ours.
+    /// Opens a section; `None` where it is missing or not ours.
     pub(crate) fn section(&self, section: Section) -> Result<Option<Handle>> {
         match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
@@ -329,7 +329,7 @@ impl StateFolder {
         }
     }
 
-    /// The same for callers that must not skip anything in it: if it is not ours, or cannot be opened, an error.
+    /// Opens a section that must not be passed over: one that is not ours, or cannot be opened, is an error.
     pub(crate) fn whole_section(&self, section: Section) -> Result<Option<Handle>> {
         match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
@@ -348,19 +348,19 @@ impl StateFolder {
         })
     }
 
-    /// Opens a section, making it if it was removed.
+    /// Opens a section, and makes it where somebody removed it.
     pub(crate) fn need_section(&self, section: Section) -> Result<Handle> {
         if let Some(handle) = self.section(section)? {
             return Ok(handle);
         }
         make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
-        // Durable before anything is moved into it: a power loss that takes its name would take the originals with it.
+        // Durable before anything is moved into it: a power cut that takes its name would take the originals with it.
         self.workspace.sync(&self.folder)?;
         self.whole_section(section)?.ok_or_else(|| came_and_went(&self.workspace.root))
     }
 
-    /// All sections and transaction folders that are not ours, each with the reason; they are left alone. For a section
-    /// the text also says what to do, since nothing can be moved into it.
+    /// Describes each section, and each folder with the name of a transaction, that is not ours and is left alone. For
+    /// a section it also says what to do, since nothing can be moved into it.
     pub(crate) fn strangers(&self) -> Result<Vec<String>> {
         let mut strangers = Vec::new();
         for section in Section::ALL {
@@ -369,11 +369,12 @@ impl StateFolder {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
                 Opening::Refused(refusal) => {
-                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal)));
+                    strangers
+                        .push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal).message()));
                     continue;
                 }
             };
-            // The folders in `txn/` are listed one by one elsewhere.
+            // Each interrupted transaction is listed by itself.
             let ids = if section == Section::Transactions { Vec::new() } else { list_ids(&self.workspace, &folder)? };
             for id in ids {
                 let name = Name::new(&folder, &id);
@@ -391,7 +392,7 @@ fn spell(identity: &Identity) -> String {
     format!("{} {born}", identity.inode)
 }
 
-/// Makes a folder unless it exists.
+/// Makes a folder unless it is there.
 fn make_folder_once(workspace: &Workspace, name: Name<'_>) -> Result<()> {
     match workspace.fs().make_folder(name, PRIVATE) {
         Err(e) if errno::is_taken(&e) => Ok(()),
@@ -399,7 +400,7 @@ fn make_folder_once(workspace: &Workspace, name: Name<'_>) -> Result<()> {
     }
 }
 
-/// The names in a folder that are valid ids of transactions, oldest first.
+/// The names in a folder that have the form of an id, oldest first.
 pub(crate) fn list_ids(workspace: &Workspace, folder: &Handle) -> Result<Vec<String>> {
     let names = workspace.list(folder)?;
     let mut ids: Vec<String> = names
@@ -413,10 +414,10 @@ pub(crate) fn list_ids(workspace: &Workspace, folder: &Handle) -> Result<Vec<Str
 
 fn came_and_went(root: &Handle) -> Error {
     let path = root.path().join(STATE_FOLDER);
-    Error::new(ErrorKind::ConcurrentModification, "the state folder appeared and vanished; try again").at(path)
+    Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again").at(path)
 }
 
-/// Opens the folder of a transaction in a section; `None` if it is missing or not ours.
+/// Opens the folder of a transaction in a section; `None` where it is missing or not ours.
 pub(crate) fn open_transaction(
     workspace: &Workspace,
     section: &Handle,

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fs::{Handle, Name, Rename};
 use crate::journal::Mark;
 
-/// Moves folders without a named journal, whose owner is dead, to the trash: nothing of them was swapped.
+/// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1).
 pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(()) };
     let names = state.workspace.list(&section)?;

@@ -1,7 +1,8 @@
-//! The folder that an engine works in: its root, the file system that it is on, and the protocol in use.
+//! The folder that an engine works in: its root, the file system that it is on, and the protocol that is followed
+//! there.
 //!
 //! The methods are those of [`Fs`], with an error that says what was tried and where: the verb and the path are added
-//! here and nowhere else. Callers that depend on an error number, or name another path than that of the call, use
+//! here and nowhere else. Callers that act on an error number, or report another path than that of the call, use
 //! [`Workspace::fs`].
 
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ pub(crate) struct Workspace {
     fs: Arc<dyn Fs>,
     /// The root, open: its path may lead elsewhere by now.
     pub root: Handle,
-    /// The protocol in use.
+    /// The protocol that is followed in it.
     pub protocol: &'static Protocol,
 }
 
@@ -34,12 +35,12 @@ impl Workspace {
         Self { root, ..self.clone() }
     }
 
-    /// The file system; its errors are those of the operating system.
+    /// The file system itself, which returns the system's own errors.
     pub(crate) fn fs(&self) -> &dyn Fs {
         &*self.fs
     }
 
-    /// The whole path of a folder or file of the workspace; the root if `path` is empty.
+    /// The whole path of a folder or file of the workspace; the root's own where `path` is empty.
     pub(crate) fn path_of(&self, path: impl AsRef<Path>) -> PathBuf {
         joined(&self.root, path.as_ref())
     }
@@ -49,7 +50,7 @@ impl Workspace {
         self.fs.open_beneath(folder, path).map_err(|e| Error::io("open", joined(folder, path), e))
     }
 
-    /// The folder at a path beneath another, without following a symlink; `None` if no folder is there.
+    /// The folder at a path beneath another, without following a symlink; `None` where there is no folder.
     pub(crate) fn find_folder(&self, folder: &Handle, path: impl AsRef<Path>) -> Result<Option<Handle>> {
         let path = path.as_ref();
         match self.fs.open_beneath(folder, path) {
@@ -99,7 +100,7 @@ impl Workspace {
         self.fs.host().map_err(|e| Error::io("ask who runs in", self.root.path(), e))
     }
 
-    /// The metadata that the system would give to a new file, or folder, in `folder`.
+    /// The owner, mode and attributes that the system would give to a new file or folder in `folder`.
     pub(crate) fn inherited(&self, folder: &Handle, is_folder: bool) -> Result<Metadata> {
         self.fs.inherited(folder, is_folder).map_err(|e| Error::io("ask what would be inherited in", folder.path(), e))
     }
@@ -162,7 +163,7 @@ impl Workspace {
     }
 }
 
-/// A path in a folder; the folder's own if it is empty.
+/// A path in a folder; the folder's own where it is empty.
 fn joined(folder: &Handle, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) }
 }

@@ -12,6 +12,7 @@ use crate::engine::report::FileReport;
 use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
+use crate::index::{EntryIndex, FileIndex};
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::path::RelPath;
@@ -19,19 +20,19 @@ use crate::path::RelPath;
 /// The checks that decide on a commit, and the checker that runs them.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
-    /// In the order in which they run; at least one.
+    /// The checks in the order in which they run; at least one.
     pub checks: Vec<Check>,
     pub checker: Arc<dyn Checker>,
 }
 
-/// A new file that a successful check rewrote, for instance a formatter: it stays, and is reported.
+/// A new file that a passing check has rewritten, perhaps a formatter: it stays, and is reported.
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
     /// Its path in the workspace.
     pub path: RelPath,
     /// The file of the request that asked for it.
-    pub asked_by: Option<usize>,
-    /// The digest of the file now; `None` if there is no file.
+    pub asked_by: Option<FileIndex>,
+    /// The digest of the file there now; `None` if there is no file.
     pub digest: Option<Digest>,
 }
 
@@ -40,13 +41,13 @@ impl Rewritten {
     pub(crate) fn tell(&self, files: &mut [FileReport]) {
         let path = self.path.as_path();
         let file = match self.asked_by {
-            Some(file) => files.get_mut(file),
+            Some(FileIndex(file)) => files.get_mut(file),
             None => files.iter_mut().find(|file| file.path == path.into()),
         };
         let Some(file) = file else { return };
         file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
         let is_backup = file.extras.backup.as_deref() == Some(path);
-        // A rename has two entries; the report is not about the old name, where no file should be left.
+        // A rename has two entries: the report is not about the old name, where nothing was to be left.
         let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
         if !is_backup && !is_old_name {
             file.hash_after = self.digest;
@@ -55,14 +56,14 @@ impl Rewritten {
 }
 
 impl Engine {
-    /// The checks of a commit, if there are any: that of this engine, then the one that a call names.
+    /// The checks of a commit, if there are any: this engine's, then the one that a call names.
     pub(crate) fn gate(&self, named: Option<&Check>) -> Result<Option<Gate>> {
         self.check_allowed(named)?;
         let checks: Vec<Check> = self.check.iter().chain(named).cloned().collect();
         Ok((!checks.is_empty()).then(|| Gate { checks, checker: Arc::clone(&self.checker) }))
     }
 
-    /// Refuses a check that a call names, unless checks are allowed.
+    /// Refuses a check that a call names unless checks are allowed.
     pub(crate) fn check_allowed(&self, named: Option<&Check>) -> Result<()> {
         let Some(named) = named.filter(|_| !self.allows_checks) else { return Ok(()) };
         let message = format!(
@@ -72,14 +73,14 @@ impl Engine {
         Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 
-    /// Returns whether a commit is checked, by this engine's check or its own.
+    /// True if a commit is checked, by this engine or by a check of its own.
     pub(crate) fn is_checked(&self, named: Option<&Check>) -> bool {
         self.check.is_some() || named.is_some()
     }
 }
 
 impl CommitWalk<'_> {
-    /// Runs the checks, one after another; one that does not pass is an error.
+    /// Runs the checks in sequence; it is an error if one does not pass.
     pub(crate) fn check(&mut self) -> Result<()> {
         let Some(gate) = self.prepared.gate.clone() else { unreachable!("only a commit with a gate has this step") };
         for check in &gate.checks {
@@ -116,8 +117,8 @@ impl CommitWalk<'_> {
         Ok(())
     }
 
-    /// Verifies an original again: another program may have written into it through a handle from before the swap.
-    pub(crate) fn look_again(&self, entry: usize) -> Result<()> {
+    /// Another program may have written into an original through a handle from before the swap.
+    pub(crate) fn verify_swap_again(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
@@ -127,7 +128,7 @@ impl CommitWalk<'_> {
     fn rewritten(&self) -> Result<Vec<Rewritten>> {
         let transaction = self.transaction();
         let mut rewritten = Vec::new();
-        for (entry, record) in transaction.journal.entries.iter().enumerate() {
+        for (entry, record) in transaction.journal.entries.numbered() {
             let after = match &record.change {
                 RecordedChange::Edit { after, .. }
                 | RecordedChange::Create { after, .. }

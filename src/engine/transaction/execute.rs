@@ -1,4 +1,4 @@
-//! Carries out the steps of a commit, from a prepared transaction to a report, and rolls everything back if one fails.
+//! Carries out the steps of a commit, from what is prepared to a report, and rolls everything back if one fails.
 
 pub(in crate::engine) mod reapply;
 pub(in crate::engine) mod verify;
@@ -10,13 +10,13 @@ use super::check_gate::Rewritten;
 use super::prepare::prepared::Prepared;
 use super::stage::Staging;
 use crate::check::CheckRun;
-use crate::commit::step::{Barrier, OnFailure, Step, Terms};
+use crate::commit::step::{Barrier, CommitStep, OnFailure, Terms};
 use crate::engine::history::concurrent_key;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::{self, Trash};
 use crate::engine::report::FileReport;
-use crate::engine::rollback::walk::undo;
+use crate::engine::rollback::walk::roll_back;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
@@ -27,6 +27,7 @@ use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
+use crate::index::EntryIndex;
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Committed {
     pub files: Vec<FileReport>,
     /// The check that passed.
     pub check: Option<CheckRun>,
-    /// The new files that the check rewrote, until they are added to `files`.
+    /// The new files that the check has rewritten, until they are in `files`.
     pub rewritten: Vec<Rewritten>,
 }
 
@@ -50,11 +51,11 @@ pub(crate) fn commit(
     teller: ReportSource<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
-    // The promise to other lock holders depends on these: every swap is in a folder that this process has locked, and
-    // each entry has the content that was read of its target.
+    // The promise to other processes that lock rests on these: swaps happen only in folders that this process has
+    // locked, and the target of each entry was read.
     assert!(prepared.parents.values().all(|(stat, _)| locks.holds(stat)), "the folder of each target is locked");
     assert_eq!(prepared.targets.len(), prepared.plan.entries.len(), "each entry has its target");
-    // Before anything is staged: what is in the trash by now may be deleted after the barrier of this commit.
+    // Before anything is staged: what is in the trash now may be deleted after this commit's barrier.
     let trash = trash::list(state)?;
     let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
@@ -65,7 +66,7 @@ pub(crate) fn commit(
         keyed: prepared.marks.key.is_some(),
         contended,
     };
-    // A check may write anywhere: only a sync of the whole file system makes its changes durable.
+    // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
     let staging = Staging::begin(state, &prepared, teller.program)?;
     let id = staging.id().to_owned();
@@ -86,7 +87,7 @@ pub(crate) fn commit(
     };
     let result = walk.phases(terms);
     let files = walk.into_files();
-    // Other processes need not wait until the trash is emptied.
+    // Others need not wait while the trash is emptied.
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
     committed.files = files;
@@ -97,7 +98,7 @@ pub(crate) fn commit(
     Ok(committed)
 }
 
-/// Returns whether syncing each file is faster here than syncing the file system.
+/// True if syncing each file is quicker here than syncing the file system.
 fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
     if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
@@ -122,7 +123,7 @@ pub(crate) struct CommitWalk<'a> {
 }
 
 impl<'a> CommitWalk<'a> {
-    /// The reports of the files; drops the rest.
+    /// The reports of the files; the rest is dropped.
     fn into_files(self) -> Vec<FileReport> {
         self.teller.files
     }
@@ -140,87 +141,85 @@ impl<'a> CommitWalk<'a> {
                     self.staging.forget();
                     return Err(error.outcome_is(Outcome::Unchanged));
                 }
-                (Some(error), OnFailure::Undo) => return Err(self.undo(error, terms.durable)),
+                (Some(error), OnFailure::RollBack) => return Err(self.roll_back(error, terms.durable)),
                 (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
                 (Some(error), OnFailure::Warn) => {
-                    self.committed
-                        .warnings
-                        .push(format!("committed, but {error}; as soon as it can be done, the next command does it"));
+                    self.committed.warnings.push(format!(
+                        "committed, but {}; as soon as it can be done, the next command does it",
+                        error.message()
+                    ));
                 }
             }
         }
         Ok(())
     }
 
-    /// Forgets or rolls back if an observer or a checker panics: both are other people's code.
+    /// Cleans up if an observer or a checker panics: both are other people's code.
     fn settle(&mut self, on_failure: OnFailure, durable: bool) {
         match on_failure {
             OnFailure::Forget => self.staging.forget(),
-            OnFailure::Undo => {
+            OnFailure::RollBack => {
                 let run = Run { observer: &Unobserved, ..self.run };
-                // If the rollback fails, the folder waits for a recovery, as after a crash.
-                undo(self.staging.transaction_mut(), durable, run).ok();
+                // What cannot be rolled back now waits in the folder for a recovery, as after a crash.
+                roll_back(self.staging.transaction_mut(), durable, run).ok();
             }
             OnFailure::Leave | OnFailure::Warn => {}
         }
     }
 
-    fn perform(&mut self, step: Step) -> Result<()> {
+    fn perform(&mut self, step: CommitStep) -> Result<()> {
         let total = self.prepared.plan.entries.len();
         match step {
-            Step::Stage(entry) => {
+            CommitStep::Stage(entry) => {
                 check_cancelled(self.run.cancel)?;
-                self.run.observer.progress(Progress::Stage, entry, total);
+                self.run.observer.progress(Progress::Stage, entry.0, total);
                 self.staging.stage(entry, self.prepared, self.run.cancel)
             }
-            Step::WriteJournal => {
+            CommitStep::WriteJournal => {
                 let slots = self.transaction().journal.entries.len();
                 assert_eq!(slots, total, "the journal names a slot for each entry of the plan");
                 self.staging.write_journal()
             }
-            Step::SyncJournal => self.staging.sync_journal(),
-            Step::NameJournal => self.staging.name_journal(),
-            Step::LookForKey => concurrent_key::refuse_another(self.transaction()),
-            Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
-            Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
-            Step::Recheck(entry) => {
+            CommitStep::SyncJournal => self.staging.sync_journal(),
+            CommitStep::NameJournal => self.staging.name_journal(),
+            CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
+            CommitStep::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
+            CommitStep::Barrier(Barrier::Checked | Barrier::Second) => self.later_barrier(),
+            CommitStep::VerifyTarget(entry) => {
                 check_cancelled(self.run.cancel)?;
-                self.recheck(entry)
+                self.verify_target(entry)
             }
-            Step::Swap(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+            CommitStep::Swap(entry) => {
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
-            Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::Contend(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+            CommitStep::VerifySwap(entry) => self.verify_swap(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::Contend(entry) => {
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.contend(entry).map_err(|e| self.name_edit(e, entry))
             }
-            Step::Replace => self.transaction().replace_journal(),
-            Step::Check => self.check(),
-            Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::WriteReport => {
+            CommitStep::ReplaceJournal => self.transaction().replace_journal(),
+            CommitStep::Check => self.check(),
+            CommitStep::VerifySwapAgain(entry) => self.verify_swap_again(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
                     self.teller.tell(&self.prepared.plan, self.prepared.marks.label.as_deref(), check, to)
                 })
             }
-            Step::VerifyFolders => match self.transaction().moved_folder()? {
+            CommitStep::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
                 Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
             },
-            Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
-            Step::SyncFolder => self.transaction().sync_folder(),
-            Step::Tidy => {
+            CommitStep::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
+            CommitStep::SyncFolder => self.transaction().sync_folder(),
+            CommitStep::Tidy => {
                 self.tidied = self.transaction().tidy();
                 self.committed.warnings.append(&mut self.tidied.warnings);
                 Ok(())
             }
-            Step::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
-            Step::Archive => self.transaction().move_to(Section::History),
-            Step::FindFolder(_) | Step::TakeBack(_) | Step::VerifyMark | Step::Drop => {
-                unreachable!("a commit only goes forward")
-            }
+            CommitStep::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
+            CommitStep::Archive => self.transaction().move_to(Section::History),
         }
     }
 
@@ -228,7 +227,7 @@ impl<'a> CommitWalk<'a> {
         self.staging.transaction()
     }
 
-    fn name_edit(&self, error: Error, entry: usize) -> Error {
+    fn name_edit(&self, error: Error, entry: EntryIndex) -> Error {
         error.asked_by(self.prepared.plan.entries[entry].asked_by)
     }
 
@@ -241,7 +240,7 @@ impl<'a> CommitWalk<'a> {
         let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
-        // Before the first swap the journal was synced separately, and there is no report yet.
+        // Before the first swap the journal is already synced, and there is no report.
         let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
         // The process that made the state folder may have been killed between naming its id and syncing that name.
         let folders = [&transaction.folder, &transaction.state.folder];
@@ -264,20 +263,20 @@ impl<'a> CommitWalk<'a> {
     }
 
     /// Rolls back what was swapped, and adds the state of the files to the error.
-    fn undo(&mut self, error: Error, durable: bool) -> Error {
+    fn roll_back(&mut self, error: Error, durable: bool) -> Error {
         let transaction = self.staging.transaction_mut();
-        match undo(transaction, durable, self.run) {
-            Ok(undone) => {
-                let not_old = undone.odd.iter().map(|odd| NotOld {
-                    path: self.transaction().path(odd.entry),
-                    file: self.prepared.plan.entries[odd.entry].asked_by,
-                    on_top: odd.on_top,
-                    reason: odd.reason.to_owned(),
+        match roll_back(transaction, durable, self.run) {
+            Ok(result) => {
+                let not_old = result.not_old.iter().map(|it| NotOld {
+                    path: self.transaction().path(it.entry),
+                    file: self.prepared.plan.entries[it.entry].asked_by.map(|file| file.0),
+                    on_top: it.on_top,
+                    reason: it.reason.to_owned(),
                 });
-                error.rolled_back_but(not_old.collect()).keeping(undone.kept)
+                error.rolled_back_but(not_old.collect()).keeping(result.kept)
             }
             Err(second) => {
-                let message = format!("{error}; and its rollback failed: {second}");
+                let message = format!("{}; and the rollback failed: {}", error.message(), second.message());
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
                 if let Some(path) = error.path() {
                     worse = worse.at(path);
@@ -291,7 +290,8 @@ impl<'a> CommitWalk<'a> {
     }
 }
 
-/// Syncs each of these once, each in a thread: while another program keeps writing, the total time matters.
+/// Syncs each of these once, in a thread of its own: while another program keeps writing, the time until the last sync
+/// counts.
 fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
     if !workspace.is_parallel() {
         return sync_all(workspace, handles);
@@ -308,7 +308,7 @@ fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Ha
             Ok(thread) => thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic)),
             Err(done) => done,
         });
-        // Each thread must have ended: a failed sync is reported only once.
+        // All of them must have ended: a failed sync is reported only once.
         ends.collect::<Vec<_>>().into_iter().collect()
     })
 }

@@ -1,8 +1,7 @@
-//! A repeated request gets the lost answer again, and nothing is done twice.
+//! Answers a repeated request: gives the lost answer again, and does nothing twice.
 //!
-//! The decision depends on journals: on the key and the fingerprint in the header, and on the recorded new state of
-//! each file. Only the wording of the answer comes from `report.json`. What it says of the files is their present
-//! state.
+//! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
+//! Only the wording of the answer comes from `report.json`. The files are described as they are now.
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
@@ -22,8 +21,8 @@ use crate::path::{AskedPath, RelPath};
 use crate::request::Request;
 
 impl Engine {
-    /// The answer to a request that was committed before, if the request has a key or asks for that. Called under the
-    /// locks of its files: a first attempt that is still running holds them.
+    /// The answer to a request that was committed before, if the request allows that to count. Called under the locks
+    /// of its files: a first attempt that is still running holds them.
     pub(crate) fn answered_before(
         &self,
         request: &Request,
@@ -51,12 +50,12 @@ impl Engine {
         if !request.idempotent {
             return Ok(None);
         }
-        // Without a readable header, another user's folder blocks nobody.
+        // Only a header decides; a folder without one that somebody else put there blocks nobody.
         self.repeated(request, fingerprint, found, |doubtful| !doubtful.is_foreign(), run)
     }
 
-    /// The answer of the transaction that made the same request, if every file still is as it left it. A transaction
-    /// without a readable header counts if it `may_be` the one.
+    /// The answer of the transaction of the very same request, if every file is still as it left it. A transaction
+    /// without a readable header counts as that one if it `may_be`.
     pub(crate) fn repeated(
         &self,
         request: &Request,
@@ -80,8 +79,8 @@ impl Engine {
         }
     }
 
-    /// The answer of the commit of an open transaction, if it is committed. A given plan must be the one that was
-    /// committed.
+    /// The answer of the commit of an open transaction, if that is complete. If a plan is named, it must be the one
+    /// that was committed.
     pub(crate) fn committed_again(
         &self,
         found: &StateLookup,
@@ -89,11 +88,11 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
-        // While it is open, the staged edits themselves show whether they still fit the files.
+        // While it is open, what is staged tells whether it still fits the files.
         let loaded = match self.committed_open(found, opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
             SearchResult::Found(loaded) => loaded,
             SearchResult::Perhaps(doubtful) => {
-                // If it is gone, its staged edits can no longer be committed.
+                // If it is gone, what was staged cannot be committed any more.
                 let again = if is_gone { "stage them again" } else { "commit it again" };
                 return Err(doubtful.may_be_the_commit(opened, again));
             }
@@ -145,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// Adds to a file's report whether it still is as the transaction left it, and if not, its present state.
+    /// Reports whether a file is still as the transaction left it and, if not, what it is now.
     fn tell_now(&self, file: &mut FileReport, now: &PresentCommit<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
         let (path, result) = (self.known_as(&file.path), self.known_as(result));
@@ -171,7 +170,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The path in a journal of a file that a caller named.
+    /// The path of a file in a journal, for a path that a caller named.
     fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
         match self.resolver().place(path) {
             Ok(place) => Some(place.path),
@@ -185,21 +184,21 @@ impl Engine {
 pub(crate) struct Commit<'a> {
     /// The open transaction.
     pub opened: &'a str,
-    /// True if it is no longer open.
+    /// True if the transaction is no longer open.
     pub is_gone: bool,
-    /// The plan to be committed.
+    /// The hash of the plan to commit.
     pub plan_hash: Option<Digest>,
-    /// True if a check decides on it.
+    /// True if a check is to decide on it.
     pub is_checked: bool,
 }
 
-/// A committed transaction, and the present state of its paths.
+/// A committed transaction, and what is at its paths now.
 struct PresentCommit<'a> {
     loaded: &'a Loaded,
     seen: Vec<Seen>,
 }
 
-/// Returns whether an entry is as the transaction left it.
+/// True if an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
         (RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }, Seen::Missing)
@@ -211,7 +210,7 @@ fn is_left(record: &Record, seen: Seen) -> bool {
     }
 }
 
-/// The report of a transaction by its journal alone.
+/// The report of a transaction as far as its journal tells it.
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {

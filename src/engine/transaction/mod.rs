@@ -1,7 +1,7 @@
 //! One request, from its paths to its report.
 //!
-//! Architecture invariant: a failure before the first swap leaves every file as it was; a failure after it is rolled
-//! back here, or left completely to recovery.
+//! Architecture invariant: a failure before the first swap leaves every file as it was; a later failure is rolled back
+//! here, or left to a recovery with everything that it needs.
 
 pub(super) mod check_gate;
 pub(super) mod execute;
@@ -28,8 +28,27 @@ use prepare::request_paths::RequestPaths;
 
 /// A transaction that is locked, read and planned: [`commit`](Self::commit) carries it out, dropping it discards it.
 ///
-/// Nothing of it is on the disk yet. While it is held, other lockers of its folders wait, this program included. If a
-/// program without locks changes a file meanwhile, the commit refuses.
+/// Nothing of it is on the disk yet. While it is held, anyone who asks for a lock on one of its folders waits,
+/// including this program; if a program without locks changes a file meanwhile, the commit refuses.
+///
+/// ```
+/// use txedit::{Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let engine = Engine::open(root)?;
+/// let request = Request::new().edit("a.txt", Edit::replace("one", "two"));
+///
+/// let transaction = engine.begin(&request, Run::default())?;
+/// assert_eq!(transaction.plan().files[0].edits[0].lines, [1]);
+/// drop(transaction); // Discarded: nothing was written.
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+///
+/// engine.begin(&request, Run::default())?.commit()?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "two\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a transaction that is dropped is discarded; `commit` carries it out"]
 #[derive(Debug)]
 pub struct Transaction<'a> {
@@ -45,7 +64,7 @@ pub struct Transaction<'a> {
 pub(crate) struct Ready {
     pub prepared: Prepared,
     pub locks: Locks,
-    /// The state folder as it was under the locks.
+    /// The state folder as it was found under the locks.
     pub found: StateLookup,
 }
 
@@ -54,19 +73,19 @@ impl<'a> Transaction<'a> {
         Self { engine, run, ready: Some(ready), plan }
     }
 
-    /// A transaction that changes nothing, and has this report.
+    /// A transaction that changes nothing and returns this answer.
     pub(crate) fn done(engine: &'a Engine, plan: Report, run: Run<'a>) -> Self {
         Self { engine, run, ready: None, plan }
     }
 
-    /// The changes that [`commit`](Self::commit) will make to each file; there is no id yet. If `already_applied` is
-    /// set, the same was committed before, and this is its answer.
+    /// The changes that [`commit`](Self::commit) will make to each file; there is no id yet. If `already_applied` is set,
+    /// the same was committed before, and this is its answer.
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
     }
 
-    /// Carries out all of it or nothing. On failure the error's outcome says what is true of the files: `Unchanged` and
+    /// Carries it out, all or nothing. On failure the error's outcome tells the state of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
     pub fn commit(self) -> Result<Report> {
         let Self { engine, run, ready, plan } = self;
@@ -79,7 +98,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The warning of a first commit: programs that pack the workspace also pack the state folder.
+/// The warning of the first commit: the state folder is included when the workspace is packed.
 fn keeps_history(root: &Path) -> String {
     let state = shown(&root.join(STATE_FOLDER));
     format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
@@ -89,7 +108,7 @@ impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { prepared, locks, mut found } = ready;
-        // Much time may have passed since it was begun: the folder now at `.txedit` counts. Checked before the state
+        // The transaction may have been held for long: what stands at `.txedit` now counts. Checked before the state
         // folder is made, so that a refusal leaves nothing behind.
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
@@ -99,21 +118,21 @@ impl Engine {
         let program = self.program(run);
         let teller = ReportSource { program: &program, files };
         let mut committed = execute::commit(&state, prepared, locks, durable, teller, run)?;
-        // Only now: a failed commit must not cost any history, and the newest transaction counts among those that stay.
+        // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
         }
         match state.tag() {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
-            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
         }
         Ok(committed)
     }
 
-    /// Locks the targets of a request, reads them and plans the changes. An interrupted transaction that touches them
-    /// is recovered first, with a warning in the plan. On failure no file is changed, except by such a recovery. For a
-    /// dry run nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) it makes only one
+    /// Locks the targets of a request, reads them and plans the changes. An interrupted transaction in the way is
+    /// recovered first, and the plan's warnings say so. On failure no file is changed, except by such a recovery. For a
+    /// dry run nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) this makes only one
     /// attempt.
     pub fn begin<'a>(&'a self, request: &Request, run: Run<'a>) -> Result<Transaction<'a>> {
         self.admit(request)?;
@@ -127,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// Carries out `request`, all of it or nothing. On failure the error's outcome says what is true of the files:
+    /// Does what `request` asks, all or nothing. On failure the error's outcome tells the state of the files:
     /// `Unchanged` and `RolledBack` both mean that all of them are as they were.
     ///
     /// If another program writes one of the files meanwhile, a request that means the same for any content is retried,
@@ -152,7 +171,7 @@ impl Engine {
 
     /// The report of a dry run, made without a lock.
     fn dry_run(&self, request: &Request, found: &mut StateLookup, run: Run<'_>) -> Result<Report> {
-        // As in a commit, an earlier transaction with its key has the answer.
+        // A request whose key was used gets the same answer as from a commit.
         if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), found, run)? {
             return Ok(Report { dry_run: true, ..report });
         }
@@ -161,9 +180,9 @@ impl Engine {
         Ok(Report { dry_run: true, files, warnings, ..Report::default() })
     }
 
-    /// Applies changes that `find` computed from the files; each changed file must expect the hash of what was read.
-    /// While another program changes one of them, `find` is called again. Otherwise the same as [`apply`](Self::apply).
-    /// Also returns the last result of `find`.
+    /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If
+    /// another program changes one meanwhile, searches again. Otherwise like [`apply`](Self::apply). Also returns what
+    /// was found last.
     pub fn apply_found<T: AsRef<Request>>(
         &self,
         find: impl Fn() -> Result<T>,
@@ -187,7 +206,7 @@ impl Engine {
         (last, retry::telling(report, warnings))
     }
 
-    /// Begins the `attempt`th attempt: another program interfered with all before.
+    /// Begins the `attempt`th attempt: another program interfered with all earlier ones.
     fn begin_attempt<'a>(
         &'a self,
         request: &Request,
@@ -201,13 +220,13 @@ impl Engine {
         }
         let again = attempt > 1;
         let paths = RequestPaths::of(request);
-        // Before the locks: a recovery takes those of its own targets, and no process may wait for locks while it holds
-        // some.
+        // Before the locks: a recovery takes those of its own targets, and a process that holds locks must not wait for
+        // others.
         self.recover_own(found, warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         let done = |report| Transaction::done(self, report, run);
         let mut locked = match self.lock_targets(&paths, found, warnings, run) {
-            // After a request that turned a file into a folder, or a folder into a file, its paths lead nowhere.
+            // After a request turned a file into a folder, or a folder into a file, its own paths lead nowhere.
             Err(error) if leads_nowhere(&error) => {
                 return self.answered_before(request, fingerprint, found, run).ok().flatten().map(done).ok_or(error);
             }
@@ -223,7 +242,7 @@ impl Engine {
         }
         let LockedTargets { places, parents, locks } = locked;
         let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
-            // A file that differs from what the request expects may already be its result.
+            // A file that does not match the request's hash may already be what the request makes of it.
             Err(error) if carries_hashes(request) => {
                 return self.repeated(request, fingerprint, found, |_| false, run)?.map(done).ok_or(error);
             }
@@ -240,8 +259,8 @@ impl Engine {
     }
 }
 
-/// Returns whether a request is refused since its paths lead to nothing, or to something of another kind. A denied path
-/// stays denied, whatever was committed before.
+/// True if a request is refused because something of another kind, or nothing, is at a path. A denied path stays
+/// denied, whatever was done before.
 fn leads_nowhere(error: &Error) -> bool {
     let is_it = |kind: ErrorKind| {
         matches!(
@@ -255,7 +274,7 @@ fn leads_nowhere(error: &Error) -> bool {
     }
 }
 
-/// Returns whether the caller gave the expected content of every existing file.
+/// True if the caller names the content of every existing file.
 fn carries_hashes(request: &Request) -> bool {
     let is_new = |file: &FileRequest| matches!(file.change, Change::Write { .. } | Change::Copy { .. });
     request.files.iter().any(|file| file.expected_hash.is_some())

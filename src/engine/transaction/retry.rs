@@ -1,4 +1,5 @@
-//! Retries while another program keeps writing: edits that find their places by text can apply to the new content.
+//! Retries while another program keeps writing: a request that names its places by text can be applied to the new
+//! content as well.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +12,9 @@ use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Makes attempts as long as another may succeed: `attempt` gets its number, from 1, and `may` says whether a retry
-    /// can help after an error. No check is run twice, neither that of the engine nor the one that the call names.
+    /// Makes attempts for as long as another one may end differently. `attempt` gets its number, from 1; `may` tells
+    /// whether such an error may go away by itself. No check is run twice, neither the engine's nor the one that the
+    /// call names.
     pub(crate) fn try_again(
         &self,
         check: Option<&Check>,
@@ -24,7 +26,7 @@ impl Engine {
         loop {
             match attempt(attempts.made) {
                 Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
-                // Both requests may have been refused. That does not count as an attempt: nothing was wrong with the
+                // Both requests may have given way. That does not count as an attempt: nothing was wrong with the
                 // files.
                 Err(error) if is_by_key(&error) && attempts.may_go_on(&error) => {
                     check_cancelled(run.cancel)?;
@@ -37,7 +39,7 @@ impl Engine {
     }
 }
 
-/// Adds warnings to a report, and to an error as well: a recovery before it changed files.
+/// Adds warnings to a report, or to an error: a recovery that ran first may have changed files.
 pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
     match done {
         Ok(report) => {
@@ -48,7 +50,7 @@ pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result
     }
 }
 
-/// The count of attempts, and the limits for another one.
+/// The count of attempts, and the limits on another one.
 struct Attempts {
     is_checked: bool,
     most: usize,
@@ -58,20 +60,20 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// Retries for as long as the call would wait for a lock.
+    /// Attempts are made for as long as one would wait for a lock.
     fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
         let now = Instant::now();
         Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
     }
 
-    /// Returns whether there is time for another attempt after one that left nothing behind, and counts it.
+    /// True if there is time for another attempt after one that left nothing behind, and counts it.
     fn has_another(&mut self, error: &Error) -> bool {
         let may = self.may_go_on(error);
         self.made += usize::from(may);
         may
     }
 
-    /// Returns whether there is time for another attempt after one that left nothing behind.
+    /// True if there is time for another attempt after one that left nothing behind.
     fn may_go_on(&self, error: &Error) -> bool {
         self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
     }
@@ -80,7 +82,7 @@ impl Attempts {
         self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
-    /// Returns whether another program was quicker, and the attempt left nothing behind.
+    /// True if another program was faster and nothing is left of this attempt.
     fn left_nothing(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
@@ -92,19 +94,19 @@ impl Attempts {
     }
 }
 
-/// Returns whether another request with the same key was running.
+/// True if another request with the same key was running.
 fn is_by_key(error: &Error) -> bool {
     matches!(error.details(), Detail::SameKey)
 }
 
-/// Returns whether a request that failed like this means the same, whatever was written into its files meanwhile.
+/// True if a request that failed with this error means the same, whatever another program wrote into its files.
 pub(crate) fn means_the_same(request: &Request, error: &Error) -> bool {
     request.files.iter().all(is_for_any_content)
         && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
 }
 
-/// Returns whether a request for this file means the same, whatever was written into it meanwhile: it searches for
-/// texts, takes the file as it is, wants none to be there, or gives the expected content itself.
+/// True if a request for this file means the same, whatever another program wrote into it: it searches for texts, takes
+/// the file as it is, requires that there is none, or names the content it is for.
 fn is_for_any_content(file: &FileRequest) -> bool {
     file.expected_hash.is_some()
         || match &file.change {
@@ -119,7 +121,7 @@ fn is_for_any_content(file: &FileRequest) -> bool {
         }
 }
 
-/// Returns whether all of these find their places by their texts.
+/// True if all edits find their places by text.
 pub(super) fn is_by_text(edits: &[Edit]) -> bool {
     edits.iter().all(|edit| match &edit.anchor {
         Anchor::Text { .. } => true,

@@ -7,7 +7,6 @@ mod new_folder;
 mod texts;
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 
 use super::prepare::prepared::Prepared;
 use super::prepare::project;
@@ -20,29 +19,30 @@ use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Name};
 use crate::identity::{Identity, Timestamp};
+use crate::index::EntryIndex;
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
 
-/// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
+/// A transaction that is being staged. If it is dropped before the journal has its name, its slots are deleted.
 #[derive(Debug)]
 pub(crate) struct Staging<'a> {
     transaction: TransactionFolder<'a>,
     section: Handle,
     born: Timestamp,
-    /// Slots that were filled and that no named journal records yet.
-    unnamed: Range<usize>,
-    /// Files for later entries, staged by two threads at once.
+    /// Slots that are filled but not named by a journal yet.
+    unnamed: usize,
+    /// Files that were staged ahead, by two threads, for later entries.
     ready: VecDeque<Result<StagedFile>>,
-    /// Staged files and folders, open, if they are few enough to be synced one by one.
+    /// Staged files and folders, open, if there are few enough to be synced one by one.
     files: Vec<Handle>,
-    /// Entries with a copy of their original, until the journal has its name.
-    copies: Vec<usize>,
-    /// The attributes that the transaction's folder passes on to every file made in it.
+    /// Entries whose original has a copy, until the journal has its name.
+    copies: Vec<EntryIndex>,
+    /// The attributes that every file made in the transaction's folder inherits.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.
-    open: HashMap<usize, Handle>,
+    open: HashMap<EntryIndex, Handle>,
     report: Option<Handle>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Staging<'a> {
             request: prepared.marks.request,
             label: prepared.marks.label.clone(),
         };
-        let entries = Vec::with_capacity(prepared.plan.entries.len());
+        let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         let journal =
             Journal { header, entries, back_on_crash: prepared.gate.is_some() || prepared.contended.is_some() };
         let parents = prepared.parents.iter();
@@ -76,7 +76,7 @@ impl<'a> Staging<'a> {
             transaction: TransactionFolder::new(state, folder, journal, Mark::Sealed, parents),
             section,
             born,
-            unnamed: 0..0,
+            unnamed: 0,
             ready: VecDeque::new(),
             files: Vec::new(),
             copies: Vec::new(),
@@ -91,12 +91,12 @@ impl<'a> Staging<'a> {
         &self.transaction.journal.header.id
     }
 
-    /// The time when reading began, by the file system's clock.
+    /// The time at which reading began, by the file system's clock.
     pub(crate) fn read_at(&self, prepared: &Prepared) -> Timestamp {
         snapshot::earlier(self.born, prepared.read_at.elapsed())
     }
 
-    /// The time when writing began, by the file system's clock.
+    /// The time at which it began to write, by the file system's clock.
     pub(crate) const fn born(&self) -> Timestamp {
         self.born
     }
@@ -114,7 +114,7 @@ impl<'a> Staging<'a> {
     }
 
     /// The staged file of an entry of a contended transaction.
-    pub(crate) fn open(&self, entry: usize) -> Option<Handle> {
+    pub(crate) fn open(&self, entry: EntryIndex) -> Option<Handle> {
         self.open.get(&entry).cloned()
     }
 
@@ -127,22 +127,22 @@ impl<'a> Staging<'a> {
         self.report.as_ref()
     }
 
-    /// The sections whose names changed.
+    /// The sections in which names changed.
     pub(crate) fn sections(&self, trash: &Trash) -> Vec<Handle> {
         trash.folder().into_iter().chain([&self.section]).cloned().collect()
     }
 
     /// Fills the slot of the next entry, and records what was staged.
-    pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
+    pub(crate) fn stage(&mut self, entry: EntryIndex, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
         assert_eq!(
             entry,
-            self.transaction.journal.entries.len(),
+            self.transaction.journal.entries.next_index(),
             "entries are staged in order, each in a slot of its own"
         );
         let planned = &prepared.plan.entries[entry];
         let original = prepared.targets[entry].as_ref();
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
-        // A journal of version 1, which this may undo, does not record all of it.
+        // A journal of version 1, which this may undo, does not have all of it.
         let read = |before: &FileState| FileState { access: original().state().access, ..*before };
         let named = |error: Error| error.asked_by(planned.asked_by);
         self.copy_original(entry, planned, prepared, cancel).map_err(named)?;
@@ -180,12 +180,12 @@ impl<'a> Staging<'a> {
             }
         };
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });
-        self.unnamed.end = entry + 1;
+        self.unnamed = self.transaction.journal.entries.len();
         Ok(())
     }
 
-    /// Moves the folder to the trash: nothing was swapped. If that fails it stays, and the next command, finding it
-    /// without an owner, drops it.
+    /// Moves the folder to the trash, since nothing was swapped. If even that fails it stays, and the next command
+    /// drops it because it has no owner.
     pub(crate) fn forget(&mut self) {
         self.delete_unnamed();
         drop(self.transaction.move_to(Section::Trash));
@@ -197,7 +197,7 @@ impl<'a> Staging<'a> {
         for entry in std::mem::take(&mut self.copies) {
             self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
         }
-        for entry in std::mem::take(&mut self.unnamed) {
+        for entry in EntryIndex::first(std::mem::take(&mut self.unnamed)) {
             let change = &self.transaction.record(entry).change;
             if change.after().is_some() {
                 self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
@@ -212,7 +212,7 @@ impl Drop for Staging<'_> {
     }
 }
 
-/// The identity of the folder that an entry removes.
+/// The folder at the target of an entry that removes it.
 fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
     let folder = prepared.parents.get(planned.path.as_path());
     folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into")).0.identity

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::io::Errno;
-
 use super::super::FileKind;
 use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, ROOT, SimBody};
 use super::store::Store;
+use crate::errno::Errno;
 
 /// The user and group on whose behalf a call is made.
 #[derive(Debug, Clone, Copy)]

@@ -5,14 +5,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
-
 use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
 use super::access::{READ, WRITE};
 use super::disk::{Dress, Id, ROOT, SimBody, SimBytes};
 use super::names::How;
 use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
+use crate::errno::Errno;
 
 /// The most bytes that one copy moves, so that callers must loop as on a real system.
 const COPY: usize = 1 << 30;

@@ -6,8 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 
-use rustix::io::Errno;
-
 use super::super::{Stat, Timestamp};
 use super::SimFs;
 use super::access::Actor;
@@ -15,6 +13,7 @@ use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, ROOT, SimBody, SimBytes, Si
 use super::names::{How, Spot};
 use super::state::{Descriptor, FOREIGN, SimOpenFile, SimState};
 use super::tree::{self, SimEntry, SimTree};
+use crate::errno::Errno;
 
 /// A file that a foreign program holds open for reading and writing, whatever happens to its name.
 #[derive(Debug)]

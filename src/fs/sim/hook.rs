@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::io::Errno;
+use crate::errno::Errno;
 
 /// A call that is about to run.
 #[derive(Debug, Clone, Copy)]

@@ -47,8 +47,8 @@ pub use torn::Random;
 pub use tree::{SimEntry, SimTree};
 
 use crate::digest::Digest;
+use crate::errno::Errno;
 use access::Actor;
-use rustix::io::Errno;
 use state::SimShared;
 use store::Store;
 

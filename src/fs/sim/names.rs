@@ -2,11 +2,10 @@
 
 use std::ffi::OsStr;
 
-use rustix::io::Errno;
-
 use super::access::{Actor, WRITE};
 use super::disk::{Dress, Id, Node, SimBody, SimNameChange};
 use super::store::Store;
+use crate::errno::Errno;
 
 /// How a rename treats its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,14 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::io::Errno;
-
 use super::super::{Handle, Name, Timestamp};
 use super::access::{Actor, is_segment};
 use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, Node};
 use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
 use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
+use crate::errno::Errno;
 
 /// A process on a [`SimFs`](super::SimFs): a kill closes its files and releases its locks.
 ///

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::io::Errno;
-
 use super::access::{Actor, READ};
 use super::disk::{APPEND_ONLY, IMMUTABLE, Id, SimBody};
 use super::hook::{Hook, Hooked};
 use super::store::{BLOCK, Store};
+use crate::errno::Errno;
 
 /// An open file description.
 #[derive(Debug, Clone, Copy)]

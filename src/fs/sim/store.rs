@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustix::io::Errno;
-
 use super::super::Timestamp;
 use super::disk::{Disk, Dress, Id, Meta, Node, ROOT, SimBody, SimBytes, SimNameChange, SimOperation};
 use super::machine::Machine;
 use super::order;
+use crate::errno::Errno;
 
 /// The unit in which content reaches the disk.
 pub(super) const BLOCK: usize = 4096;

@@ -5,13 +5,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
-
 use super::super::{FileKind, Identity, Stat, Timestamp};
 use super::disk::{APPEND_ONLY, Disk, IMMUTABLE, Id, Node, ROOT, SimBody};
 use super::machine::Machine;
 use super::store::Store;
 use crate::digest::Digest;
+use crate::errno::Errno;
 
 /// A file, folder, symlink or special file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

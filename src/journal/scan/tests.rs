@@ -1,5 +1,6 @@
 //! Journals that verify, and all kinds that do not.
 
+use crate::index::EntryIndex;
 use proptest::prelude::*;
 
 use super::super::record::encode;
@@ -136,7 +137,7 @@ fn a_crafted_entry_is_refused() {
 #[test]
 fn the_same_path_twice_is_refused() {
     let mut journal = journal(&PATHS[..2]);
-    journal.entries[1].path = journal.entries[0].path.clone();
+    journal.entries[EntryIndex(1)].path = journal.entries[EntryIndex(0)].path.clone();
     assert!(matches!(scan(&encode(&journal)), Err(Corrupt::Unexpected { line: 3, .. })));
 }
 

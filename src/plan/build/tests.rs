@@ -1,6 +1,7 @@
 //! Tests of the normal form of a plan.
 
 use super::*;
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change as Asked, IfExists, RenameTo};
 
@@ -15,7 +16,7 @@ fn state(content: &[u8]) -> FileState {
 }
 
 /// Files `a`, `b` and `c` exist; `d` and `new/e` do not.
-fn targets() -> Vec<Target> {
+fn targets() -> IndexVec<TargetIndex, Target> {
     let target = |name: &str, missing: &[&str]| Target {
         path: path(name),
         missing: missing.iter().map(|folder| path(folder)).collect(),
@@ -24,6 +25,7 @@ fn targets() -> Vec<Target> {
         new_access: None,
     };
     vec![target("a", &[]), target("b", &[]), target("c", &[]), target("d", &[]), target("new/x/e", &["new", "new/x"])]
+        .into()
 }
 
 fn request(change: Asked) -> FileRequest {
@@ -32,16 +34,20 @@ fn request(change: Asked) -> FileRequest {
 
 fn rename_to(index: usize) -> (Asked, TargetIds, usize) {
     let to = RenameTo { path: "unused".into(), if_exists: IfExists::Replace };
-    (Asked::Rename(to), TargetIds { subject: 0, destination: Some(index), backup: None, origin: None }, 0)
+    (
+        Asked::Rename(to),
+        TargetIds { subject: TargetIndex(0), destination: Some(TargetIndex(index)), backup: None, origin: None },
+        0,
+    )
 }
 
 fn renamed(from: usize, to: usize) -> (Asked, TargetIds) {
     let (asked, target_ids, _) = rename_to(to);
-    (asked, TargetIds { subject: from, ..target_ids })
+    (asked, TargetIds { subject: TargetIndex(from), ..target_ids })
 }
 
 fn at(subject: usize, asked: Asked) -> (Asked, TargetIds) {
-    (asked, TargetIds { subject, destination: None, backup: None, origin: None })
+    (asked, TargetIds { subject: TargetIndex(subject), destination: None, backup: None, origin: None })
 }
 
 fn write(content: &[u8]) -> Asked {
@@ -53,19 +59,19 @@ fn plan(files: Vec<(Asked, TargetIds)>) -> Vec<String> {
     plan_for(targets(), files)
 }
 
-fn plan_for(targets: Vec<Target>, files: Vec<(Asked, TargetIds)>) -> Vec<String> {
+fn plan_for(targets: IndexVec<TargetIndex, Target>, files: Vec<(Asked, TargetIds)>) -> Vec<String> {
     let mut builder = Builder::new(targets);
     for (index, content) in CONTENTS.iter().enumerate() {
-        builder.saw(index, state(content));
+        builder.saw(TargetIndex(index), state(content));
     }
     for (file, (asked, target_ids)) in files.iter().enumerate() {
         if matches!(asked, Asked::Delete | Asked::Rename(_)) {
-            builder.vacate(target_ids.subject, file);
+            builder.vacate(target_ids.subject, FileIndex(file));
         }
     }
     for (file, (asked, target_ids)) in files.into_iter().enumerate() {
-        let bytes = CONTENTS.get(target_ids.subject).copied().unwrap_or_default();
-        builder.add(file, &request(asked), target_ids, &bytes.to_vec()).unwrap();
+        let bytes = CONTENTS.get(target_ids.subject.0).copied().unwrap_or_default();
+        builder.add(FileIndex(file), &request(asked), target_ids, &bytes.to_vec()).unwrap();
     }
     builder.finish().unwrap().entries.iter().map(spell).collect()
 }
@@ -119,7 +125,7 @@ fn new_folders_come_first_parents_before_children() {
 #[test]
 fn a_file_that_goes_makes_room_for_a_folder() {
     let mut targets = targets();
-    (targets[4].path, targets[4].missing) = (path("b/x/e"), vec![path("b"), path("b/x")]);
+    (targets[TargetIndex(4)].path, targets[TargetIndex(4)].missing) = (path("b/x/e"), vec![path("b"), path("b/x")]);
     let expected = ["file to folder b", "folder b/x", "create b/x/e=beta* 644"];
     assert_eq!(plan_for(targets, vec![renamed(1, 4)]), expected);
 }
@@ -127,8 +133,8 @@ fn a_file_that_goes_makes_room_for_a_folder() {
 #[test]
 fn a_folder_that_makes_way_for_a_file_goes_last_children_before_parents() {
     let mut targets = targets();
-    targets[0].path = path("d/x/a");
-    targets[3].within = Some(["d/x", "d/x/y", "d/z"].map(path).to_vec());
+    targets[TargetIndex(0)].path = path("d/x/a");
+    targets[TargetIndex(3)].within = Some(["d/x", "d/x/y", "d/z"].map(path).to_vec());
     let expected = [
         "delete d/x/a",
         "remove folder d/z",
@@ -158,11 +164,11 @@ fn entries_without_an_effect_are_dropped() {
 #[test]
 fn a_path_cannot_be_a_file_and_a_folder() {
     let mut targets = targets();
-    targets[3].path = path("new");
+    targets[TargetIndex(3)].path = path("new");
     let mut builder = Builder::new(targets);
     for (file, subject) in [3, 4].into_iter().enumerate() {
         let (asked, target_ids) = at(subject, write(b"text"));
-        builder.add(file, &request(asked), target_ids, &Vec::new()).unwrap();
+        builder.add(FileIndex(file), &request(asked), target_ids, &Vec::new()).unwrap();
     }
     let error = builder.finish().unwrap_err();
     assert_eq!((error.kind(), error.file()), (ErrorKind::NotARegularFile, Some(0)));

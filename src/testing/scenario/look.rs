@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use crate::digest::Digest;
 use crate::fs::FileKind;
 use crate::fs::sim::{SimEntry, SimFs};
+use crate::index::EntryIndex;
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
@@ -203,8 +204,8 @@ impl Look {
             let slots = self.history.iter().chain(&self.pruned).filter(|(path, _)| path.starts_with(folder));
             // An original with other names was copied: a program that writes to it finds it there.
             for (path, entry) in slots.filter(|(_, entry)| entry.names < 2) {
-                let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
-                let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
+                let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+                let before = slot.and_then(|slot| journal.entries.get(EntryIndex(slot))?.change.before());
                 if before.is_some_and(|before| before.digest != Digest::of(&entry.content)) {
                     late.insert(path.clone());
                 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::error::{Detail, Error, Finding, Outcome};
 use crate::request::FileRequest;
-use crate::wire::response::{edits_of, old_string, text};
+use crate::wire::response::{old_string, text};
 
 /// The failed edit, or one after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -70,7 +70,7 @@ pub enum RollbackState {
 }
 
 pub(super) fn edit_status(file: &FileRequest, failed: usize) -> Vec<EditStatus> {
-    let edits = edits_of(file).iter().enumerate().skip(failed);
+    let edits = file.edits().iter().enumerate().skip(failed);
     edits
         .map(|(edit_index, edit)| EditStatus {
             edit_index,

@@ -63,7 +63,7 @@ fn a_dry_run_says_so() {
     assert_eq!(answer["dry_run"], true);
     assert_eq!(answer["diff"], "-x\n+y\n");
     assert_eq!(answer["final_content"], "y\u{fffd}");
-    assert!(answer["warnings"][0].as_str().unwrap().starts_with("final_content is not the file"), "{answer}");
+    assert!(answer["warnings"][0].as_str().unwrap().starts_with("final_content is not the exact file"), "{answer}");
     assert_eq!(answer.get("transaction_id"), None);
 }
 

@@ -1,7 +1,7 @@
 //! What the target `journal_scan` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
-use txedit::journal::record::{Chain, encode};
 use txedit::journal::scan;
+use txedit::testing::internals::journal::record::{Chain, encode};
 
 /// The journal scanner answers to any bytes, and accepts only what it would write itself. The bytes are tried as they
 /// are, and as lines to which somebody computed the digests.

@@ -1,7 +1,7 @@
 //! What the target `matcher` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::text;
+use txedit::testing::internals::text;
+use txedit::{Anchor, Count, Edit, Matching};
 
 /// The matcher does what the simplest search and replacement would do. Pieces of the data, between bytes 0xFE: the
 /// content, then an old and a new text for each edit, the first byte of the old one saying how often it must be there.

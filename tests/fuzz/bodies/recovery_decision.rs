@@ -1,11 +1,11 @@
 //! What the target `recovery_decision` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
-use txedit::digest::Digest;
-use txedit::identity::Identity;
-use txedit::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
+use txedit::Digest;
 use txedit::journal::{Mark, Record, RecordedChange};
-use txedit::path::RelPath;
-use txedit::plan::{Access, FileState};
+use txedit::testing::internals::identity::Identity;
+use txedit::testing::internals::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
+use txedit::testing::internals::path::RelPath;
+use txedit::testing::internals::plan::{Access, FileState};
 
 /// Hands out the bytes of a fuzzer, zeros when they are used up.
 struct Bytes<'a>(&'a [u8]);

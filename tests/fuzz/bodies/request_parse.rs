@@ -1,6 +1,6 @@
 //! What the target `request_parse` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
-use txedit::request::validate::PathRule;
+use txedit::PathRule;
 use txedit::wire::request;
 
 /// The request parser answers to any bytes; what it accepts, it writes and accepts again.

@@ -5,13 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use txedit::CancelToken;
-use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Run};
-use txedit::error::{Error, Outcome};
 use txedit::fs::sim::{Action, SimCall, SimFs};
-use txedit::request::validate::PathRule;
+use txedit::testing::Errno;
 use txedit::wire::request;
+use txedit::{CancelToken, Durability, Engine, Error, Outcome, PathRule, Report, Run};
 
 use crate::support::workspace::settings;
 
@@ -83,7 +80,7 @@ fn what_was_half_made_anew_on_a_full_disk_is_nobody_elses() {
         match call.verb {
             "write_at" if is_full && call.path.ends_with("000001") => {
                 let half = !std::mem::replace(&mut begun, true);
-                if half { Action::Short(5) } else { Action::Fail(txedit::errno::Errno::from_raw_os_error(NO_SPACE)) }
+                if half { Action::Short(5) } else { Action::Fail(Errno::from_raw_os_error(NO_SPACE)) }
             }
             _ => Action::Continue,
         }

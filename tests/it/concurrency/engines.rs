@@ -6,11 +6,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use serde_json::{Value, json};
-use txedit::digest::Digest;
-use txedit::engine::Engine;
-use txedit::errno::Errno;
-use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::sim::{Action, SimFs};
+use txedit::testing::Errno;
+use txedit::{Digest, Engine, ErrorKind, Outcome, Result};
 
 use crate::proof::explore::scripts::{replaces, request};
 use crate::support::workspace::{Workspace, running, settings};

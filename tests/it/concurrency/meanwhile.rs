@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::{ErrorKind, Outcome};
 
 use crate::support::mounts::{self, Kind, is_root};
 use crate::support::workspace::{Node, Workspace};

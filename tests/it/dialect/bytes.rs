@@ -3,7 +3,7 @@
 use std::fs;
 
 use tempfile::TempDir;
-use txedit::error::ErrorKind;
+use txedit::ErrorKind;
 
 use super::{Tree, applied_by_engine, applied_by_git, apply, has_git};
 

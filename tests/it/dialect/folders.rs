@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
-use txedit::engine::{Run, UndoOptions};
-use txedit::error::{Detail, ErrorKind};
+use txedit::error::Detail;
+use txedit::{ErrorKind, Run, UndoOptions};
 
 use super::{apply, engine, read};
 

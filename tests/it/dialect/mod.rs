@@ -17,11 +17,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use txedit::dialect::Patch;
-use txedit::engine::{Durability, Engine, Run, Settings};
-use txedit::error::{ErrorKind, Result};
-use txedit::request::Request;
-use txedit::request::validate::{self, PathRule};
+use txedit::testing::internals::request::validate;
+use txedit::{Durability, Engine, ErrorKind, Patch, PathRule, Request, Result, Run, Settings};
 
 /// Files by name: content, and whether it can be executed.
 type Tree = BTreeMap<PathBuf, (Vec<u8>, bool)>;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use txedit::error::Outcome;
+use txedit::Outcome;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
 
 use crate::support::mounts::{self, Kind, is_root};
 use crate::support::workspace::{Node, Workspace};

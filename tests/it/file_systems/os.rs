@@ -4,9 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use txedit::fs::os::OsFs;
-use txedit::fs::probe;
-use txedit::fs::{Attributes, FileKind, Fs, Handle, Metadata, Name, Rename, Stat, Timestamp};
+use txedit::fs::{Attributes, FileKind, Fs, Handle, Metadata, Name, OsFs, Rename, Stat, Timestamp};
+use txedit::testing::internals::fs::probe;
 
 use crate::support::mounts::{self, Kind, is_root, run};
 use crate::support::name_of;

@@ -6,12 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use txedit::engine::Engine;
-use txedit::engine::report::Report;
-use txedit::error::Error;
-use txedit::fs::os::OsFs;
-use txedit::request::validate::PathRule;
+use txedit::fs::OsFs;
 use txedit::wire::request;
+use txedit::{Engine, Error, PathRule, Report};
 
 use crate::support::mounts::{self, Kind, run};
 use crate::support::workspace::{running, settings};

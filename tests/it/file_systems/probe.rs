@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::fs::probe::{exchanges, guarantees};
-use txedit::fs::{Fs, Name};
+use txedit::fs::{Fs, Name, OsFs};
+use txedit::testing::internals::fs::probe::{exchanges, guarantees};
 
 use crate::support::mounts::{self, Kind};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use txedit::error::ErrorKind;
+use txedit::ErrorKind;
 
 use crate::file_systems::metadata::edits;
 use crate::support::mounts::{self, Kind};

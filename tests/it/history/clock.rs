@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, Policy, SimFs};
-use txedit::request::validate::PathRule;
 use txedit::wire::request;
+use txedit::{Durability, Engine, PathRule, Report};
 
 use crate::support::workspace::{running, settings};
 

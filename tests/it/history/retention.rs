@@ -1,10 +1,8 @@
 //! What history keeps: bounded, and never at the cost of what a commit just promised to keep.
 
 use serde_json::json;
-use txedit::engine::report::Report;
-use txedit::engine::{Engine, Retention};
-use txedit::request::validate::PathRule;
 use txedit::wire::request;
+use txedit::{Engine, PathRule, Report, Retention};
 
 use crate::support::workspace::{Workspace, running, settings};
 

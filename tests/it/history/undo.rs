@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::digest::Digest;
-use txedit::engine::{Retention, UndoOptions};
-use txedit::errno::Errno;
-use txedit::error::{Detail, ErrorKind, Outcome};
+use txedit::error::Detail;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::testing::Errno;
+use txedit::{Digest, ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::support::workspace::{Tree, Workspace, running};
 
@@ -224,7 +223,7 @@ fn history_is_bounded() {
 
 const LINES: &str = "a\nb\nc\nd\ne\nf\ng\nh\n";
 
-fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::error::Result<txedit::engine::report::Report> {
+fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::Result<txedit::Report> {
     let options = UndoOptions::default().rebase(true);
     workspace.engine.undo_with(id, &options, running())
 }
@@ -344,4 +343,34 @@ fn an_undo_after_a_redo_takes_away_the_folders_that_the_redo_made() {
     let newest = workspace.engine.log(1, None).unwrap().remove(0);
     workspace.undo(Some(&newest.id)).unwrap();
     assert!(!workspace.path("new").exists());
+}
+
+/// The bytes that a refused undo of so many files reads, all of which changed since.
+fn bytes_of_a_refused_undo(files: usize) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let workspace = Workspace::on(faults.clone(), folder.path());
+    let names: Vec<String> = (0..files).map(|n| format!("f{n}")).collect();
+    names.iter().for_each(|name| workspace.write(name, "old\n"));
+    let edits = |old: &str, new: &str| {
+        let file = |name: &String| json!({"file_path": name, "edits": [{"old_string": old, "new_string": new}]});
+        json!({"files": names.iter().map(file).collect::<Vec<_>>()})
+    };
+    let id = workspace.apply(&edits("old", "new")).unwrap().transaction.unwrap();
+    workspace.apply(&edits("new", "newer")).unwrap();
+    names.iter().for_each(|name| workspace.write(name, "theirs\n"));
+    faults.reset();
+    let error = workspace.undo(Some(&id)).unwrap_err();
+    let Detail::Conflicts(conflicts) = error.details() else { panic!("{error:?}") };
+    assert_eq!(conflicts.len(), files);
+    // What the first one left is in the second one's slots.
+    assert!(conflicts.iter().all(|conflict| conflict.changed_by.len() == 1 && conflict.by_another_program));
+    assert!(conflicts.iter().all(|conflict| conflict.diff.as_deref().unwrap().contains("-new\n+theirs\n")));
+    faults.bytes_read()
+}
+
+#[test]
+fn an_undo_reads_history_once_however_many_files_changed_since() {
+    let (few, many) = (bytes_of_a_refused_undo(20), bytes_of_a_refused_undo(200));
+    assert!(many < 15 * few, "{few} bytes for 20 files, {many} for 200");
 }

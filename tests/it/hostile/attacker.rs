@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
-use txedit::engine::{RecoverOptions, UndoOptions};
-use txedit::errno::Errno;
-use txedit::error::Error;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::testing::Errno;
+use txedit::{Error, RecoverOptions, UndoOptions};
 
 use super::{Place, SOMEBODY, give, is_root, plant};
 use crate::proof::power::dice::Dice;
@@ -175,7 +174,7 @@ fn work(place: &Place, dice: &mut Dice) -> (&'static str, Result<(), Error>) {
 
 fn stage(workspace: &Workspace, request: &Value) -> Result<(), Error> {
     let request = txedit::wire::request::parse(request.to_string().as_bytes())?;
-    let request = request.into_request(txedit::request::validate::PathRule::AbsoluteOrRelative)?;
+    let request = request.into_request(txedit::PathRule::AbsoluteOrRelative)?;
     let staged = workspace.engine.stage(&request, None, running())?;
     let id = staged.id.unwrap_or_default();
     workspace.engine.commit_staged(&id, None, None, running())?;

@@ -8,17 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::engine::report::{Interrupted, RecoveryAction};
-use txedit::engine::{Decision, RecoverOptions};
-use txedit::errno::Errno;
-use txedit::error::Result;
-use txedit::fs::Identity;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::journal::record::encode;
+use txedit::fs::{Identity, OsFs};
 use txedit::journal::{Record, RecordedChange};
-use txedit::path::RelPath;
+use txedit::report::{Interrupted, RecoveryAction};
+use txedit::testing::Errno;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::path::RelPath;
+use txedit::{Decision, RecoverOptions, Result};
 
 use super::{ID, Place, SOMEBODY, edit, give, is_root, journal, state_of};
 use crate::support::workspace::{Workspace, running};
@@ -56,7 +54,7 @@ const COMMANDS: [(&str, Command); 8] = [
     ("stage", |it| {
         let request = json!({"files": [{"file_path": "a", "edits": [{"old_string": "new", "new_string": "x"}]}]});
         let request = txedit::wire::request::parse(request.to_string().as_bytes())?;
-        let request = request.into_request(txedit::request::validate::PathRule::AbsoluteOrRelative)?;
+        let request = request.into_request(txedit::PathRule::AbsoluteOrRelative)?;
         let staged = it.engine.stage(&request, None, running())?;
         it.engine.roll_back(&staged.id.unwrap(), running()).map(drop)
     }),

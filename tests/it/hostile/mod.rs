@@ -14,17 +14,15 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use tempfile::TempDir;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::digest::Digest;
-use txedit::engine::RecoverOptions;
-use txedit::errno::Errno;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::fs::{Fs as _, Stat};
-use txedit::journal::record::encode;
+use txedit::fs::{Fs as _, OsFs, Stat};
 use txedit::journal::{Header, Journal, Owner, Record, RecordedChange};
-use txedit::path::RelPath;
-use txedit::plan::{Access, FileState};
+use txedit::testing::Errno;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::path::RelPath;
+use txedit::testing::internals::plan::{Access, FileState};
+use txedit::{Digest, RecoverOptions};
 
 use crate::support::workspace::Workspace;
 
@@ -151,7 +149,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         request: None,
         label: None,
     };
-    Journal { header, entries, back_on_crash: false }
+    Journal { header, entries: entries.into(), back_on_crash: false }
 }
 
 fn state_of(content: &str) -> FileState {
@@ -190,7 +188,7 @@ fn of_somebody() -> Place {
     place
 }
 
-fn edit(workspace: &Workspace, old: &str, new: &str) -> txedit::error::Result<txedit::engine::report::Report> {
+fn edit(workspace: &Workspace, old: &str, new: &str) -> txedit::Result<txedit::Report> {
     workspace.apply(&json!({"files": [{"file_path": "a", "edits": [{"old_string": old, "new_string": new}]}]}))
 }
 

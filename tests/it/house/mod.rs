@@ -6,6 +6,7 @@ mod commands;
 mod documents;
 #[cfg(feature = "cli")]
 mod examples;
+mod front_door;
 #[cfg(feature = "cli")]
 pub(crate) mod readme;
 mod tidy;

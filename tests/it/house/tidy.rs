@@ -8,9 +8,9 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 23] = [
-    "errno", "limits", "cancel", "digest", "identity", "path", "check", "error", "request", "text", "dialect", "plan",
-    "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp", "testing", "main",
+const LAYERS: [&str; 24] = [
+    "errno", "limits", "index", "cancel", "digest", "identity", "path", "check", "error", "request", "text", "dialect",
+    "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp", "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.
@@ -391,6 +391,7 @@ fn the_page_of_limits_tells_them_as_they_are() {
     use txedit::limits as l;
     let counts = [
         ("FILES", l::FILES),
+        ("ENTRIES", l::ENTRIES),
         ("EDITS", l::EDITS),
         ("LABEL_BYTES", l::LABEL_BYTES),
         ("FINDINGS", l::FINDINGS),

@@ -1,6 +1,8 @@
 //! One name for one thing: type names, and the words of docs/architecture.md.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use crate::support::sources::sources;
 
@@ -42,4 +44,66 @@ fn a_type_name_stands_once() {
     assert!(places.len() > 600, "only {} type names were found", places.len());
     let repeated: Vec<_> = places.iter().filter(|(_, places)| places.len() > 1).collect();
     assert!(repeated.is_empty(), "one name for several types: {repeated:#?}");
+}
+
+/// The rows of the table of words: each word, and those that are not used for it.
+fn words(page: &str) -> Vec<(&str, Vec<&str>)> {
+    let table = page.split("\n## ").find(|section| section.starts_with("Words\n")).unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")).skip(1);
+    rows.map(|row| {
+        let (word, rest) = row.split_once(" | ").unwrap();
+        let (_, not) = rest.strip_suffix(" |").unwrap().rsplit_once('|').unwrap();
+        (word, not.split('`').skip(1).step_by(2).collect())
+    })
+    .collect()
+}
+
+/// The lines of a text that contain a phrase, in any case and across a line break.
+fn lines_with(text: &str, phrase: &str) -> Vec<usize> {
+    let (mut flat, mut places) = (String::new(), Vec::new());
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_start().trim_start_matches(['/', '!', '|', '>']).trim();
+        places.push((flat.len(), number + 1));
+        flat.extend([&line.to_lowercase(), " "]);
+    }
+    let is_word = |at: usize| flat[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric());
+    let found = flat.match_indices(phrase).filter(|(at, _)| is_word(*at));
+    found.map(|(at, _)| places.iter().rev().find(|(start, _)| *start <= at).unwrap().1).collect()
+}
+
+#[test]
+fn a_phrase_is_found_across_lines_and_as_words_only() {
+    let text = "/// It is taken\n/// back.\n// Mistaken back then. Taken back.\n";
+    assert_eq!(lines_with(text, "taken back"), [1, 3]);
+}
+
+#[test]
+fn a_word_that_was_given_up_does_not_come_back() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let words = words(&page);
+    assert!(words.len() > 20, "{words:?}");
+    let documents = ["README.md", "journal-format.md", "SECURITY.md", "docs"].map(|name| root.join(name));
+    let documents = documents.iter().flat_map(|path| match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+        Err(_) => vec![path.clone()],
+    });
+    let mut texts: Vec<(String, String)> = documents
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap()))
+        .collect();
+    for (_, text) in texts.iter_mut().filter(|(name, _)| name.ends_with("architecture.md")) {
+        let table = text.split("\n## ").find(|section| section.starts_with("Words\n")).unwrap().to_owned();
+        *text = text.replace(&table, "");
+    }
+    texts.extend(sources("src").into_iter().map(|source| (format!("src/{}", source.path), source.text)));
+    let mut found = Vec::new();
+    for (word, not) in &words {
+        for (name, text) in &texts {
+            let all =
+                not.iter().flat_map(|phrase| lines_with(text, phrase).into_iter().map(move |line| (phrase, line)));
+            found.extend(all.map(|(phrase, line)| format!("{name}:{line}: `{phrase}`, which is called {word}")));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
 }

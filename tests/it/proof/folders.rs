@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use txedit::engine::{Retention, UndoOptions};
-use txedit::error::{Detail, ErrorKind, Outcome};
+use txedit::error::Detail;
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Explorer, ForeignDeed};
+use txedit::{ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::proof::explore::{as_on_fuse, explore_once, scripts, seeded};
 use crate::proof::foreign::{creations, deeds, explore};

@@ -5,13 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine};
-use txedit::error::Outcome;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::fs::{Fs, Name};
-use txedit::request::validate::PathRule;
 use txedit::wire::request;
+use txedit::{Durability, Engine, Outcome, PathRule};
 
 use crate::support::workspace::{running, settings};
 

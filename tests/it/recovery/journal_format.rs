@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use txedit::journal::EntryIndex;
 
 use txedit::fs::Attributes;
-use txedit::journal::record::encode;
 use txedit::journal::{Corrupt, Journal, scan, slot_name};
-use txedit::plan::{Access, FileState};
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::plan::{Access, FileState};
 
 const DOCUMENT: &str = include_str!("../../../journal-format.md");
 const INVARIANTS: &str = include_str!("../../../src/journal/mod.rs");
@@ -59,7 +60,7 @@ fn the_example_has_the_contents_that_the_document_lists() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(|cell| cell.trim_matches([' ', '`'])).collect();
         let [slot, field, content] = cells[..] else { panic!("{row}") };
         let content = content.replace("\\n", "\n");
-        let entry = (0..journal.entries.len()).find(|&entry| slot_name(entry) == slot).unwrap();
+        let entry = journal.entries.indices().find(|&entry| slot_name(entry) == slot).unwrap();
         let change = &journal.entries[entry].change;
         let state: &FileState = if field == "before" { change.before() } else { change.after() }.unwrap();
         assert_eq!(state.digest.to_hex(), blake3::hash(content.as_bytes()).to_hex().as_str(), "{row}");
@@ -82,7 +83,7 @@ fn the_example_says_what_the_prose_says() {
         ("delete", latin),
     ];
     assert_eq!(told, expected);
-    assert_eq!(journal.entries[2].change.after().unwrap().mode, 0o755);
+    assert_eq!(journal.entries[EntryIndex(2)].change.after().unwrap().mode, 0o755);
     // Beyond what a double can tell from its neighbour.
     assert!(String::from_utf8_lossy(example()).contains(&((1_u64 << 53) + 1).to_string()));
 }
@@ -182,7 +183,7 @@ fn the_attributes_of_the_example_are_those_that_the_document_describes() {
     let attributes = Attributes { extended: vec![("user.colour".into(), b"green".to_vec())], ..Attributes::default() };
     assert_eq!(attributes.digest().unwrap().to_hex(), ATTRIBUTES);
     let journal = example_journal();
-    let access = journal.entries[1].change.before().unwrap().access.unwrap();
+    let access = journal.entries[EntryIndex(1)].change.before().unwrap().access.unwrap();
     assert_eq!(access, Access { user: 1000, group: 1000, attributes: attributes.digest() });
 }
 

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Run, Settings};
-use txedit::error::NextStep;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::request::validate::PathRule;
 use txedit::wire::{self, Shape};
+use txedit::{Decision, Durability, Engine, NextStep, PathRule, RecoverOptions, Run, Settings};
 
 const PLAN: &str = r#"{"files": [
     {"file_path": "a", "edits": [{"old_string": "one", "new_string": "two"}]},

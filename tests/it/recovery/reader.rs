@@ -10,16 +10,14 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use txedit::digest::Digest;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::identity::{Identity, Timestamp};
-use txedit::journal::record::{Chain, encode};
 use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, VERSION, scan};
-use txedit::path::RelPath;
-use txedit::plan::{Access, FileState};
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change as Asked, FileRequest, Request};
+use txedit::testing::internals::identity::{Identity, Timestamp};
+use txedit::testing::internals::journal::record::{Chain, encode};
+use txedit::testing::internals::path::RelPath;
+use txedit::testing::internals::plan::{Access, FileState};
+use txedit::{Anchor, Change as Asked, Count, Digest, Edit, FileRequest, Matching, Request};
 
 use crate::support::mounts::run;
 use crate::support::workspace::{Workspace, running};
@@ -215,7 +213,7 @@ fn extreme() -> Journal {
         record(b"g/h", RecordedChange::RemoveFolder { original }),
         record(b"g", RecordedChange::FolderToFile { after, staged, original }),
     ];
-    Journal { header, entries, back_on_crash: true }
+    Journal { header, entries: entries.into(), back_on_crash: true }
 }
 
 /// Small chance for the changes below, the same in each run.

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use txedit::engine::{Engine, RecoverOptions, Run, Settings};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation};
-use txedit::fs::os::OsFs;
 use txedit::fs::sim::{Action, Policy, SimFs};
-use txedit::request::{Change, FileRequest, IfExists, Request};
+use txedit::{Change, Engine, FileRequest, IfExists, RecoverOptions, Request, Run, Settings};
 
 use crate::support::workspace::Workspace;
 
@@ -23,7 +22,7 @@ fn write(engine: &Engine, content: &str) {
     try_to_write(engine, content).unwrap();
 }
 
-fn try_to_write(engine: &Engine, content: &str) -> txedit::error::Result<()> {
+fn try_to_write(engine: &Engine, content: &str) -> txedit::Result<()> {
     let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
     let file = FileRequest::new("a", change);
     let request = Request::of_files(vec![file]);

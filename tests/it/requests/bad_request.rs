@@ -4,8 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use txedit::error::{Detail, ErrorKind};
-use txedit::request::validate::PathRule;
+use txedit::error::Detail;
+use txedit::{ErrorKind, PathRule};
 
 use crate::support::workspace::{Workspace, assert_findings};
 

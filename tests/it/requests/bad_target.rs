@@ -5,7 +5,7 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::{ErrorKind, Outcome};
 
 use crate::support::mounts::{self, Kind, is_root, run};
 use crate::support::name_of;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use txedit::path::bounds::Bounds;
+use txedit::Bounds;
 
 /// The same ones every time.
 const CASES: usize = 800;

@@ -7,11 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use txedit::engine::Engine;
-use txedit::error::{ErrorKind, Outcome};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::limits;
-use txedit::request::Request;
+use txedit::{Engine, ErrorKind, Outcome, Request, limits};
 
 use crate::proof::explore::scripts::{replaces, request};
 use crate::support::workspace::{Workspace, running, settings};

@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
-use txedit::error::{ErrorKind, Outcome};
-use txedit::limits;
+use txedit::{ErrorKind, Outcome, limits};
 
 use crate::support::workspace::{Tree, Workspace};
 

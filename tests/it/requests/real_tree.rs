@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use txedit::error::{Detail, ErrorKind};
+use txedit::ErrorKind;
+use txedit::error::Detail;
 
 use crate::support::mounts::run;
 use crate::support::workspace::Workspace;

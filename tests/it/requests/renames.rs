@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use txedit::engine::report::Operation;
-use txedit::error::ErrorKind;
+use txedit::ErrorKind;
+use txedit::report::Operation;
 
 use crate::support::workspace::{Node, Workspace};
 

@@ -5,11 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use txedit::CancelToken;
-use txedit::engine::{Durability, Engine, Run, Settings};
-use txedit::error::{ErrorKind, Result};
-use txedit::fs::walk::SearchTree;
-use txedit::replace::{Query, ReplaceGuard, Replacements, search};
+use txedit::search::{Query, ReplaceGuard, Replacements, SearchTree, search};
+use txedit::{CancelToken, Durability, Engine, ErrorKind, Result, Run, Settings};
 
 fn found(root: &Path) -> Result<Replacements> {
     let query = Query { pattern: "old".to_owned(), replacement: "new".to_owned(), ..Query::default() };

@@ -5,8 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use serde_json::{Value, json};
-use txedit::error::ErrorKind;
-use txedit::limits;
+use txedit::{ErrorKind, limits};
 
 use crate::support::mounts;
 use crate::support::workspace::Workspace;

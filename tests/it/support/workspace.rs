@@ -9,13 +9,10 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde_json::Value;
 use tempfile::TempDir;
-use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Run, Settings};
-use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
-use txedit::fs::Fs;
-use txedit::fs::os::OsFs;
-use txedit::request::validate::PathRule;
+use txedit::error::Detail;
+use txedit::fs::{Fs, OsFs};
 use txedit::wire::request;
+use txedit::{Durability, Engine, Error, ErrorKind, Outcome, PathRule, Report, Result, Run, Settings};
 
 use crate::support::mounts::run;
 

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::report::Operation;
-use txedit::error::{Detail, ErrorKind, Outcome};
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::error::Detail;
+use txedit::report::Operation;
+use txedit::{ErrorKind, Outcome, PathRule, Request, wire};
 
 use crate::support::workspace::{Workspace, running, settings};
 
@@ -37,7 +35,7 @@ fn what_is_begun_and_dropped_leaves_no_trace() {
 fn nobody_else_commits_to_the_files_of_what_is_begun() {
     let workspace = Workspace::with(&[("a", "old\n")]);
     let impatient = settings().lock_timeout(Duration::ZERO);
-    let other = txedit::engine::Engine::open_with(workspace.root(), impatient).unwrap();
+    let other = txedit::Engine::open_with(workspace.root(), impatient).unwrap();
     let theirs = request(&json!({ "files": [replace("a", "old", "theirs")] }));
     let transaction =
         workspace.engine.begin(&request(&json!({ "files": [replace("a", "old", "new")] })), running()).unwrap();

@@ -7,17 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use txedit::CancelToken;
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::digest::Digest;
-use txedit::engine::{Engine, Run, UndoOptions};
-use txedit::error::{ErrorKind, Outcome, Result};
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::limits;
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::{
+    CancelToken, Check, Digest, Engine, ErrorKind, Outcome, PathRule, Request, Result, Run, UndoOptions, limits, wire,
+};
 
 use crate::support::workspace::{Workspace, running};
 

@@ -1,12 +1,7 @@
 //! What is shut unless whoever embeds the engine opens it.
 
 use serde_json::json;
-use txedit::check::Check;
-use txedit::engine::{Engine, UndoOptions};
-use txedit::error::{ErrorKind, Outcome};
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::{Check, Engine, ErrorKind, Outcome, PathRule, Request, UndoOptions, wire};
 
 use crate::support::workspace::{Workspace, running, settings};
 
@@ -22,7 +17,7 @@ fn an_engine_runs_no_check_that_a_call_names_unless_it_is_told_to() {
     let undo = || UndoOptions::default().check(named());
     let checked = request(&edit).check(named());
     let engine = Engine::open_with(here.root(), settings()).unwrap();
-    let refused = |error: txedit::error::Error| {
+    let refused = |error: txedit::Error| {
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::ChecksNotAllowed, Outcome::Unchanged), "{error}");
         assert!(error.to_string().contains("touch ran"), "{error}");
     };

@@ -5,12 +5,10 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::dialect::Patch;
-use txedit::digest::Digest;
-use txedit::engine::report::{Preview, Report, Staged};
-use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
-use txedit::request::validate::PathRule;
+use txedit::error::Detail;
+use txedit::report::Staged;
 use txedit::wire::request;
+use txedit::{Digest, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Result};
 
 use crate::support::is_full;
 use crate::support::workspace::{Workspace, running};

@@ -5,12 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use txedit::CancelToken;
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::engine::{Engine, Observer, Phase, Run};
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
+use txedit::{CancelToken, Check, Engine, Observer, PathRule, Phase, Request, Run, wire};
 
 use crate::support::workspace::{Workspace, settings};
 

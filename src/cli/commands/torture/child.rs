@@ -1,4 +1,4 @@
-//! The process that is killed: it commits one transaction after another.
+//! The process that is killed: it commits one transaction after the other until then.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use crate::cli::output::{self, Answer};
 use crate::engine::Run;
 use crate::error::{Error, Result};
 
-/// The line that the child prints for each transaction that was reported as committed, and once before the first.
+/// The line that the child prints after each reported commit, and once before the first.
 pub(super) const REPORTED: &str = "reported\n";
 
-/// The largest number of transactions, so that a child whose parent was killed does not stay.
+/// A limit, so that a child whose parent was killed does not stay.
 const MOST: usize = 100_000;
 
 pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let mut files = work::look(options.root()?)?;
     let mut dice = SplitMix64::new(args.seed);
-    // It is never cancelled, only killed.
+    // Nothing cancels it: it is there to be killed.
     for _ in 0..MOST {
         output::plain_result(REPORTED).map_err(|e| Error::io("write to", PathBuf::from("stdout"), e))?;
         let request = work::next(&mut files, &mut dice);
-        // A new engine each time, as in every start of the program.
+        // A new engine each time, as in each start of the program.
         options.engine()?.apply(&request, Run::default())?;
     }
     Ok(Answer::new(&serde_json::json!({"success": true}), "")?)

@@ -1,7 +1,8 @@
 //! `txedit doctor --torture N [DIR]`: real kills on the user's own file system.
 //!
 //! In each round, a process commits random transactions and is killed (SIGKILL) at a random moment. After the recovery
-//! the files must be as before or after the transaction that was running, and nothing that was reported may be missing.
+//! the files must be as before or as after the transaction that was being committed, and everything reported must be
+//! there.
 
 mod child;
 mod work;
@@ -36,11 +37,11 @@ struct Tally {
     success: bool,
     folder: PathBuf,
     rounds: u32,
-    /// The transactions reported as committed.
+    /// The transactions that were reported as committed.
     transactions: usize,
-    /// Kills that left something to recover.
+    /// The kills that left something to recover.
     killed_in_commit: u32,
-    /// Those of them after which all files were old.
+    /// How many of those were rolled back, and how many finished.
     all_old: u32,
     all_new: u32,
     /// The broken promises, one sentence each.
@@ -56,7 +57,7 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result
     let progress = CallProgress::start(options.quiet);
     let mut torture = Torture::new(&scratch, options)?;
     for round in 0..rounds {
-        // Ctrl-C ends it after a round, with the result so far.
+        // Ctrl-C ends it after a round, with the results so far.
         if cancel.is_cancelled() || !torture.tally.violations.is_empty() {
             break;
         }
@@ -89,16 +90,16 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result
 
 /// The result of a round.
 enum RoundEnd {
-    /// The process was killed after it had reported so many transactions.
+    /// Killed after it had reported this many transactions.
     At(usize),
-    /// The process had ended by itself, for this reason.
+    /// It had ended by itself, for this reason.
     TooLate(String),
 }
 
 struct Torture<'a> {
     options: &'a CommonOptions,
     workspace: PathBuf,
-    /// The state of the files.
+    /// The expected state of the files.
     files: TortureFiles,
     dice: SplitMix64,
     /// The approximate time of a transaction: kills are spread over a few of them.
@@ -114,7 +115,7 @@ impl<'a> Torture<'a> {
         let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.subsec_nanos());
         let mut dice = SplitMix64::new(u64::from(seed));
         let each = Duration::from_millis(20);
-        // A first transaction in this process: its error is clear if nothing can be committed here at all.
+        // If nothing can be committed here at all, this first transaction tells why.
         let mut files = TortureFiles::new();
         let request = work::next(&mut files, &mut dice);
         let cancel = signals::cancel_token()?;
@@ -144,7 +145,7 @@ impl<'a> Torture<'a> {
             self.violate(&format!("{} is still there after the recovery: {}", left.id, left.reason()));
         }
 
-        // The states after the reported transactions, and after the one that was running.
+        // The state that was reported, and the one that the transaction being committed would have left.
         let mut dice = SplitMix64::new(seed);
         for _ in 0..reported {
             work::next(&mut self.files, &mut dice);
@@ -199,7 +200,7 @@ impl<'a> Torture<'a> {
         Ok(RoundEnd::At(reported))
     }
 
-    /// Starts the same program again.
+    /// Starts this program again.
     fn start(&self, seed: u64) -> Result<Child> {
         let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
         let durability = match self.options.durability {

@@ -1,4 +1,4 @@
-//! The transactions of the torture: the killed process and its parent compute the same ones.
+//! The transactions of the torture, which the killed process and its killer compute alike.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::fs::scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
-/// The files; some are in folders that are created with them.
+/// The files; some are in folders that are made with them.
 const NAMES: [&str; 14] = [
     "one",
     "two",
@@ -30,7 +30,7 @@ const NAMES: [&str; 14] = [
 /// The contents of the existing files.
 pub(super) type TortureFiles = BTreeMap<&'static str, String>;
 
-/// The random numbers that both processes share: `SplitMix64`.
+/// A random generator that both processes share: `SplitMix64`.
 #[derive(Debug, Clone)]
 pub(super) struct SplitMix64(u64);
 
@@ -39,7 +39,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// A number below `limit`, which is not 0.
+    /// A random number below `limit`, which must not be 0.
     pub(super) const fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -54,14 +54,14 @@ pub(super) fn look(workspace: &Path) -> Result<TortureFiles> {
     let mut files = TortureFiles::new();
     for name in NAMES {
         if let Some(content) = scratch::read(&workspace.join(name))? {
-            // Contents that are not text equal none of the expected ones, and are reported.
+            // What is not text is none of these contents, and will be reported as such.
             files.insert(name, String::from_utf8_lossy(&content).into_owned());
         }
     }
     Ok(files)
 }
 
-/// The next transaction: at least two files, edited, replaced, created or deleted. `files` becomes the state after it.
+/// The next transaction: two files or more, edited, replaced, created, deleted. `files` becomes the state after it.
 pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
     let count = 2 + dice.below(6);
     let mut changes = BTreeMap::new();
@@ -95,7 +95,7 @@ fn change(name: &'static str, files: &mut TortureFiles, dice: &mut SplitMix64) -
     }
 }
 
-/// Lines that are all different; a few, or some ten thousand bytes.
+/// Lines that all differ; a few, or some ten thousand bytes.
 fn content(dice: &mut SplitMix64) -> String {
     let most = 1 << dice.below(12);
     let lines = 1 + dice.below(most);

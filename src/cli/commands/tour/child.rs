@@ -1,4 +1,4 @@
-//! The process that the tour kills: it applies a plan, and stops on the way.
+//! The process that the tour kills: it applies a plan and stops on the way.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::wire::Shape;
 /// The line that the child prints at its stop.
 pub(super) const READY: &str = "ready\n";
 
-/// It stops before the third file, so that some files are swapped and some are not.
+/// The number of files that are complete at the stop: some, not all.
 const THROUGH: usize = 2;
 
 /// Applies the plan.
@@ -26,7 +26,7 @@ pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &CommonOption
     Ok(transact::answer(&report, &request, Shape::Multi, "committed", options)?)
 }
 
-/// Waits at one point to be killed.
+/// Stops before one step and waits to be killed.
 struct Stop(StopAt);
 
 impl Observer for Stop {
@@ -36,7 +36,7 @@ impl Observer for Stop {
             StopAt::Swap => Phase::Swap,
         };
         if phase == wanted && done == THROUGH && output::plain_result(READY).is_ok() {
-            // No line ever comes; but if the parent dies first, the pipe is closed, and this continues.
+            // Nothing ever arrives; but if the parent dies first, its end of the pipe closes and this goes on.
             let _ = io::stdin().read_line(&mut String::new());
         }
     }

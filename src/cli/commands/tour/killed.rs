@@ -1,4 +1,4 @@
-//! The step in which a process is killed in mid-commit.
+//! The step in which a process is killed in the middle of a commit.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -35,7 +35,7 @@ const NEW: TourContents = &[
 
 const SIGKILL: i32 = 9;
 
-/// Kills a commit of five files at `stop`, shows the files, recovers, and shows them again.
+/// Kills a commit of five files at `stop`, examines what is left, recovers, and examines it again.
 pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
     stage.heading(match stop {
         StopAt::Swap => "a kill -9 between the swaps of five files, and the recovery",
@@ -68,7 +68,7 @@ pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
     Ok(())
 }
 
-/// Starts the same program again, to apply the plan in a process of its own.
+/// Starts this program again, to apply the plan in its own process.
 fn start(stage: &Stage<'_>, stop: StopAt) -> Result<Child> {
     let plan = stage.write_plan(&plan())?;
     let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
@@ -104,7 +104,7 @@ fn kill_when_ready(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// True for each new file; each must be old or new to the byte.
+/// For each file, true if it is new; each must be old or new to the byte.
 fn look(stage: &Stage<'_>) -> Result<Vec<bool>> {
     let mut new = Vec::with_capacity(OLD.len());
     for ((name, before), (_, after)) in OLD.iter().zip(NEW) {
@@ -120,7 +120,7 @@ fn look(stage: &Stage<'_>) -> Result<Vec<bool>> {
     Ok(new)
 }
 
-/// Recovers; returns the words for what was done.
+/// Recovers; returns words for what was done.
 fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
     let engine = stage.engine()?;
     let recovered = engine.recover(None, RecoverOptions::default())?;
@@ -128,7 +128,7 @@ fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
         stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.as_str().replace('_', " "), one.reason()));
     }
     if recovered.is_empty() {
-        stage.say("recovery: it had no journal yet, so no file was touched; what it staged is deleted");
+        stage.say("recovery: it never came to its journal, so no file was touched; what it staged is swept away");
     }
     match engine.status()?.interrupted.first() {
         Some(left) => Err(off(format!("{} is still there after the recovery", left.id))),

@@ -1,6 +1,6 @@
-//! `txedit tour`: demonstrates the promise.
+//! `txedit tour`: shows the promise being kept.
 //!
-//! Every step verifies the files by their digests, without the engine; the tour fails if anything is not as it says.
+//! Each step verifies the files itself, by their digests; the tour fails if anything is not as it says.
 
 mod child;
 mod killed;
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Shape;
 use stage::{Stage, TourContents};
 
-/// A small program in three files, and the same after a rename in all of them.
+/// A small program in three files, before and after a rename in all of them.
 const OLD: TourContents = &[
     ("shape.rs", "pub fn area(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
     ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::area(3, 4), 12);\n}\n"),
@@ -105,7 +105,7 @@ fn off(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::UnknownError, message.into())
 }
 
-/// The error if a step's file is not as the tour says.
+/// The error if the file of a step is not as the tour says.
 fn off_at(name: &str, message: &str) -> Error {
     off(format!("{name}: {message}")).at(Path::new(name))
 }

@@ -17,19 +17,19 @@ use crate::fs::scratch::Scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, Request};
 
-/// Files by name, with their contents.
+/// The contents of files, by name.
 pub(super) type TourContents = &'static [(&'static str, &'static str)];
 
 /// The folder of the tour's workspace, so that a plan can lie beside it.
 const WORKSPACE: &str = "workspace";
 
-/// A scratch workspace, and the steps done in it.
+/// A scratch workspace, and a record of what was done in it.
 pub(super) struct Stage<'a> {
     scratch: Option<Scratch>,
     folder: PathBuf,
     pub(super) options: &'a CommonOptions,
     title: &'static str,
-    /// One object for each successful step.
+    /// One object for each step that succeeded.
     pub(super) steps: Vec<Value>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
         self.folder.join(WORKSPACE)
     }
 
-    /// A new engine of the workspace, as in every start of the program.
+    /// A new engine of the workspace, as in each start of the program.
     pub(super) fn engine(&self) -> Result<Engine> {
         Engine::open_with(self.root(), self.options.settings())
     }
@@ -58,7 +58,7 @@ impl<'a> Stage<'a> {
         self.print(&format!("\n{}\n", styled(HEADING, format!("{}. {title}", self.steps.len() + 1))));
     }
 
-    /// Prints what happens; each line is indented.
+    /// Prints what happens, each line indented.
     pub(super) fn say(&self, text: &str) {
         let lines: Vec<String> = text.lines().map(|line| format!("   {line}\n")).collect();
         self.print(&lines.concat());
@@ -69,14 +69,14 @@ impl<'a> Stage<'a> {
         self.say(&failure.for_people(Some(self.options)));
     }
 
-    /// Ends a successful step.
+    /// Records a step that succeeded.
     pub(super) fn done(&mut self, facts: &Value) {
         self.steps.push(json!({"title": self.title, "facts": facts}));
     }
 
     fn print(&self, text: &str) {
         if !self.options.json {
-            // A reader that closes the pipe has seen enough; the tour goes on, for its exit status.
+            // A user who closes the pipe has seen enough; the tour goes on, for its exit status.
             let _ = output::result(text);
         }
     }
@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         content.map(|c| Digest::of(&c)).ok_or_else(|| off_at(name, "it is gone"))
     }
 
-    /// Verifies that the files have these contents, and prints that.
+    /// Verifies that the files have these contents, and prints it.
     pub(super) fn expect(&self, contents: TourContents, word: &str) -> Result<()> {
         for (name, content) in contents {
             if self.digest(name)? != Digest::of(content.as_bytes()) {
@@ -116,13 +116,13 @@ impl<'a> Stage<'a> {
         self.engine()?.apply(request, Run::default().cancelled_by(&cancel))
     }
 
-    /// Reverts a transaction.
+    /// Undoes a transaction.
     pub(super) fn undo(&self, id: &str) -> Result<Report> {
         let cancel = signals::cancel_token()?;
         self.engine()?.undo(Some(id), false, Run::default().cancelled_by(&cancel))
     }
 
-    /// Keeps the folder, for finding out why the tour failed.
+    /// Leaves the folder behind so that a user can find out why the tour failed.
     pub(super) fn failed(&mut self, error: Error) -> Error {
         if let Some(scratch) = self.scratch.take() {
             output::note(format!("the tour failed in {}; that folder is kept for inspection", self.title));

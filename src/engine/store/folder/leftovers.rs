@@ -6,14 +6,15 @@ use super::TransactionFolder;
 use crate::engine::store::aside::{Aside, asides};
 use crate::engine::store::state::Section;
 use crate::error::{KeptContent, Result};
+use crate::index::EntryIndex;
 use crate::journal::{Mark, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
-pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
+pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
 
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
-    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<KeptContent>> {
+    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.mark {
             Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
@@ -25,7 +26,7 @@ impl TransactionFolder<'_> {
             reason: "the check, or another program, wrote it".to_owned(),
         };
         let mut kept = Vec::new();
-        for entry in 0..self.journal.entries.len() {
+        for entry in self.journal.entries.indices() {
             let ours = self.slot_may_go(entry)?;
             let before = kept.len();
             kept.extend(aside.get(&entry).into_iter().flatten().map(told));
@@ -38,13 +39,13 @@ impl TransactionFolder<'_> {
                 None if self.uncertain => UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
-            // The rest of this folder may have been set aside with the folder above it.
+            // What remains of a folder may have gone aside with the folder above it.
             if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
                 && !self.leads_to(self.record(entry).path.as_path(), folder)?
             {
                 continue;
             }
-            // A folder that was moved away is not at its path, and neither is the rest of its contents.
+            // What remains in a folder that was moved away is not where its path says.
             if ours && !self.has_its_place(entry)? {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Reads the targets and slots of a transaction, and classifies the entries. Changes nothing.
+//! Reads the targets and slots of a transaction and classifies its entries, without changing anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,24 +14,25 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
 use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
-    /// Reads the file at a name to the end, even if the call was cancelled: some entries are swapped already.
+    /// Reads the file at a name to its end, even if the call was cancelled: something is swapped already.
     pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
         see(self.workspace(), name, &NEVER)
     }
 
     /// Observes the entry's target and its slot.
-    pub(crate) fn observe(&self, entry: usize, cancel: &CancelToken) -> Result<Observed> {
+    pub(crate) fn observe(&self, entry: EntryIndex, cancel: &CancelToken) -> Result<Observed> {
         let slot = slot_name(entry);
         let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
             Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
-            // The folder of the target is gone, so nothing can be created there: another program removed it.
+            // Nothing can be put there any more: another program removed the folder.
             None if slot != Seen::Missing && matches!(record.change, RecordedChange::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
@@ -48,12 +49,12 @@ impl TransactionFolder<'_> {
         Ok(Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? })
     }
 
-    pub(crate) fn classify(&self, entry: usize) -> Result<Class> {
+    pub(crate) fn classify(&self, entry: EntryIndex) -> Result<Class> {
         Ok(self.class_of(entry, &self.observe(entry, &NEVER)?))
     }
 
     /// The class of an entry that was observed.
-    pub(crate) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
+    pub(crate) fn class_of(&self, entry: EntryIndex, observed: &Observed) -> Class {
         let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
         let classify = match self.mark {
             _ if self.uncertain => classify_contended,
@@ -63,17 +64,17 @@ impl TransactionFolder<'_> {
         classify(self.record(entry), observed)
     }
 
-    pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<Vec<Class>> {
+    pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<IndexVec<EntryIndex, Class>> {
         let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
-        (0..self.journal.entries.len()).map(class).collect()
+        (self.journal.entries.indices()).map(class).collect()
     }
 
-    /// A target folder that is no longer at its path: it was moved, with everything that was swapped in it.
+    /// The path of a folder that was moved away, with everything that was swapped in it.
     pub(crate) fn moved_folder(&self) -> Result<Option<PathBuf>> {
         let mut folders: Vec<_> = self.parents.iter().collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
         for (path, (identity, held)) in folders {
-            // A folder that is removed was verified when its swap was.
+            // One that leaves was verified when its swap brought it out.
             if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
                 return Ok(Some(self.workspace().root.path().join(path)));
             }
@@ -81,8 +82,8 @@ impl TransactionFolder<'_> {
         Ok(None)
     }
 
-    /// Returns whether a path of the workspace still leads to a held folder, which had this identity when it was
-    /// opened: an overlay gives a folder another one when something in it changes for the first time.
+    /// True if a path of the workspace still leads to the held folder, which had this identity when it was opened. An
+    /// overlay gives a folder another identity when something in it is changed for the first time.
     pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
         if self.leads_to(path, identity)? {
             return Ok(true);
@@ -91,34 +92,34 @@ impl TransactionFolder<'_> {
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
-    /// Returns whether the path of an entry still leads into the folder that is held for it.
-    pub(super) fn has_its_place(&self, entry: usize) -> Result<bool> {
+    /// True if the path of an entry still leads into the folder that is held for it.
+    pub(super) fn has_its_place(&self, entry: EntryIndex) -> Result<bool> {
         let folder = self.record(entry).path.parent();
         let held = self.parents.get(folder);
         held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
     }
 
-    /// Returns whether a path of the workspace leads to this folder.
+    /// True if a path of the workspace still leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
-            // Nothing is there, or something other than a folder.
+            // Nothing stands there, or something that is not a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
             Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
         }
     }
 
-    fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
+    fn slot_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {
         is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
-    /// Returns whether the slot holds verified new content, or nothing.
-    pub(crate) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
+    /// True if the slot holds verified new content, or nothing.
+    pub(crate) fn slot_is_ours(&self, entry: EntryIndex) -> Result<bool> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
-            // A power loss can undo the folder's swap but keep what another program had put into it since.
+            // A power cut can undo the folder's swap and leave what somebody had put into it since.
             Seen::Folder(_) => {
                 (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
             }
@@ -126,8 +127,8 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// Returns whether the slot of an entry holds again what was staged for it.
-    pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
+    /// True if what came back into the slot of an entry is what was staged for it.
+    pub(crate) fn slot_came_back(&self, entry: EntryIndex) -> Result<bool> {
         if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
         }
@@ -136,11 +137,11 @@ impl TransactionFolder<'_> {
         Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
     }
 
-    /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
-    pub(crate) fn incomplete(&self, classes: &[Class]) -> Result<BTreeSet<usize>> {
-        let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
+    /// The torn entries whose slot holds what a power loss left of the new content, in a file that was never swapped.
+    pub(crate) fn incomplete(&self, classes: &IndexVec<EntryIndex, Class>) -> Result<BTreeSet<EntryIndex>> {
+        let torn = classes.numbered().filter(|(_, class)| **class == Class::Torn);
         let mut incomplete = BTreeSet::new();
-        for entry in torn {
+        for (entry, _) in torn {
             if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))? {
                 incomplete.insert(entry);
             }
@@ -148,8 +149,8 @@ impl TransactionFolder<'_> {
         Ok(incomplete)
     }
 
-    /// Returns whether the content of the slot may be deleted.
-    pub(super) fn slot_may_go(&self, entry: usize) -> Result<bool> {
+    /// True if what is in the slot may be deleted.
+    pub(super) fn slot_may_go(&self, entry: EntryIndex) -> Result<bool> {
         if self.slot_is_ours(entry)? {
             return Ok(true);
         }
@@ -174,18 +175,18 @@ pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -
     }
 }
 
-/// Returns whether a power loss left the new content in an entry's slot incomplete, in a file that was never swapped.
+/// True if the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
 pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,
     journal: &Journal,
-    (entry, mark): (usize, Mark),
+    (entry, mark): (EntryIndex, Mark),
 ) -> Result<bool> {
     let slot = slot_name(entry);
     let slot = Name::new(folder, &slot);
     let seen = see(workspace, slot, &NEVER)?;
     if mark == Mark::Contended {
-        // The file was written after its journal, so times prove nothing; but nobody loses work with an empty file.
+        // It was rewritten after its journal, so times tell nothing; but an empty file holds nobody's work.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
@@ -194,7 +195,7 @@ pub(crate) fn is_incomplete(
         return Ok(false);
     };
     let host = workspace.host()?;
-    // Not the time of modification: a moved file keeps it, and it is in the future if the clock was set back since.
+    // Not the modification time: a moved file keeps it, and a clock that was set back puts it in the future.
     let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
     Ok((workspace.protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }

@@ -1,4 +1,4 @@
-//! The folders of transactions, each owned by one process: makes, opens and locks them.
+//! Makes, opens and locks the folders of transactions, each with the one process that owns it.
 
 use crate::engine::store::state::open_transaction;
 use crate::engine::store::workspace::Workspace;
@@ -6,10 +6,10 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename, Stat};
 
-/// The number of tries to make the folder, if a sweeper removes it before it is locked.
+/// The number of attempts to make the folder while a sweep keeps removing it before it is locked.
 const TRIES: usize = 16;
 
-/// Opens and locks `txn/<id>`; `None` if it is missing or not ours, or if its owner is alive.
+/// Opens and locks `txn/<id>`; `None` where it is missing, is not ours, or its owner is alive.
 pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
     match open_transaction(workspace, section, id)? {
         Some(folder) => lock(workspace, section, id, folder),
@@ -17,7 +17,8 @@ pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> 
     }
 }
 
-/// Locks the folder of a transaction that was just opened.
+/// Locks the folder of a transaction that was just opened; `None` where its owner is alive or the name no longer leads
+/// to it.
 pub(crate) fn lock(
     workspace: &Workspace,
     section: &Handle,
@@ -33,7 +34,7 @@ pub(crate) fn lock(
     Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
 }
 
-/// Makes `txn/.<id>`, locks it and only then renames it to its id: so a folder with an id has had an owner.
+/// Makes `txn/.<id>`, locks it and only then renames it: a folder with its final name has had an owner.
 pub(crate) fn make_folder(
     workspace: &Workspace,
     section: &Handle,

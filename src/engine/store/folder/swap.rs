@@ -1,4 +1,4 @@
-//! Swaps a slot and its target, forward and back.
+//! Swaps an entry: exchanges its slot and its target, forward and back.
 
 use std::io;
 
@@ -7,6 +7,7 @@ use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename};
+use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 
 /// The direction of a swap.
@@ -17,19 +18,19 @@ enum Direction {
 }
 
 impl TransactionFolder<'_> {
-    /// Exchanges slot and target, or moves the one that exists to the other.
-    pub(crate) fn swap(&self, entry: usize) -> Result<()> {
+    /// Exchanges slot and target, or moves the one of the two that exists to the other.
+    pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
     }
 
     /// The reverse of [`swap`](Self::swap).
-    pub(crate) fn swap_back(&self, entry: usize) -> Result<()> {
+    pub(crate) fn swap_back(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Back).map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
-    fn rename(&self, entry: usize, parent: &Handle, direction: Direction) -> io::Result<()> {
+    fn rename(&self, entry: EntryIndex, parent: &Handle, direction: Direction) -> io::Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(parent, self.record(entry).path.name());
@@ -48,10 +49,10 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn swap_failed(&self, entry: usize, error: io::Error) -> Error {
+    fn swap_failed(&self, entry: EntryIndex, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
-            // Another program made or removed the name between the last verification and the swap.
+            // A name that came or went between the verification and the swap: another program did that.
             Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
             Some(Errno::INVAL) => {
                 let message = format!("{} is on a file system that cannot exchange names", path.display());

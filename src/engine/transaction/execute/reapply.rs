@@ -1,5 +1,5 @@
-//! Swaps while another program writes more often than a sync takes: the edit is applied to the present content, and
-//! swapped before it is durable.
+//! Swaps beside a program that writes more often than a sync takes: applies the edit to the present content, and swaps
+//! it before it is durable.
 
 use std::sync::Arc;
 
@@ -12,22 +12,23 @@ use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
+use crate::index::{EntryIndex, FileIndex};
 use crate::journal;
 use crate::limits;
 use crate::plan::{FileState, NewContent, PlannedChange};
 use crate::text::{self, Edited};
 
 impl CommitWalk<'_> {
-    /// Swaps an entry if its target is still as it was read. If another program was quicker, an edit is made again;
-    /// anything else is a conflict.
-    pub(super) fn contend(&mut self, entry: usize) -> Result<()> {
+    /// Swaps an entry whose target is still what was read. If another program was faster, an edit is made again; what
+    /// can be made only once is a conflict.
+    pub(super) fn contend(&mut self, entry: EntryIndex) -> Result<()> {
         for _ in 0..limits::CONTENDED_TRIES {
             check_cancelled(self.heeded(entry))?;
-            match self.recheck(entry) {
-                // Once swapped, another program may have the file open: it is never written again.
+            match self.verify_target(entry) {
+                // Once it is swapped, another program may have the file open: it is never written again.
                 Ok(()) => {
                     self.transaction().swap(entry)?;
-                    return self.look(entry);
+                    return self.verify_swap(entry);
                 }
                 Err(error) if error.kind() == ErrorKind::ConcurrentModification => match self.make_anew(entry) {
                     Err(error) if error.kind() != ErrorKind::ConcurrentModification => return Err(error),
@@ -37,17 +38,17 @@ impl CommitWalk<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(snapshot::changed(&self.transaction().path(entry), "keeps changing"))
+        Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
     }
 
-    /// The flag that cancels. After the first swap there is none: the others follow, as in every commit.
-    fn heeded(&self, entry: usize) -> &CancelToken {
-        if entry == 0 { self.run.cancel } else { &NEVER }
+    /// A cancellation counts only before the first entry is swapped: then the others follow, as in every commit.
+    fn heeded(&self, entry: EntryIndex) -> &CancelToken {
+        if entry == EntryIndex(0) { self.run.cancel } else { &NEVER }
     }
 
-    /// Reads the target of an edit again, and writes the result of the edit into the slot, which no other program has
-    /// seen yet. `false` if that is impossible.
-    fn make_anew(&mut self, entry: usize) -> Result<bool> {
+    /// Reads the target of an edit again, and writes the result into the slot, which no other process has seen yet.
+    /// Returns false if that is not possible.
+    fn make_anew(&mut self, entry: EntryIndex) -> Result<bool> {
         let edits = self.prepared.contended.as_ref().and_then(|contended| contended.get(&entry));
         let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
         let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
@@ -57,7 +58,7 @@ impl CommitWalk<'_> {
         let PlannedChange::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
             unreachable!("only edits are made anew")
         };
-        // A staged file is never truncated: a shorter result is left to another attempt.
+        // A staged file never becomes shorter: a longer one is left to another attempt.
         if splices.is_empty() || (new.len() as u64) < planned.state.size {
             return Ok(false);
         }
@@ -67,8 +68,8 @@ impl CommitWalk<'_> {
             NewContent::Bytes(_) => unreachable!("only edits are made anew"),
         };
         if let Err(error) = write_all(workspace, &slot, 0, &new) {
-            // A half-written content that nobody has seen: it takes room on a full disk, and would be kept as another
-            // program's.
+            // Half of a content that no other process has seen: it takes space on a full disk, and would be kept as
+            // another program's.
             self.transaction().unlink_staged(entry);
             return Err(error);
         }
@@ -76,7 +77,7 @@ impl CommitWalk<'_> {
         planned.state = after;
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
-        if let Some(file) = self.prepared.plan.entries[entry].asked_by {
+        if let Some(FileIndex(file)) = self.prepared.plan.entries[entry].asked_by {
             let report = &mut self.teller.files[file];
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;
@@ -89,7 +90,7 @@ impl CommitWalk<'_> {
     }
 
     /// The target as it is now; `None` if more than its content changed.
-    fn read_anew(&self, entry: usize) -> Result<Option<(Snapshot, Vec<u8>)>> {
+    fn read_anew(&self, entry: EntryIndex) -> Result<Option<(Snapshot, Vec<u8>)>> {
         let transaction = self.transaction();
         let Some(was) = &self.prepared.targets[entry] else { return Ok(None) };
         let name = Name::new(transaction.parent(entry)?, transaction.record(entry).path.name());
@@ -106,14 +107,13 @@ impl CommitWalk<'_> {
 }
 
 impl crate::engine::store::folder::TransactionFolder<'_> {
-    /// Deletes what was staged for an entry and never swapped. What cannot be deleted stays until the folder is
-    /// deleted.
-    fn unlink_staged(&self, entry: usize) {
+    /// Deletes what was staged for an entry and never swapped. What cannot be deleted is deleted with the folder.
+    fn unlink_staged(&self, entry: EntryIndex) {
         self.workspace().fs().unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
     }
 
-    /// Records the present state of an edit's target, and what was staged for it.
-    fn made_anew(&mut self, entry: usize, target: &Snapshot, new: FileState) {
+    /// Records the present target of an edit, and what was staged for it.
+    fn made_anew(&mut self, entry: EntryIndex, target: &Snapshot, new: FileState) {
         let journal::RecordedChange::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change
         else {
             unreachable!("only edits are made anew")

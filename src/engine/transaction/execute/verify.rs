@@ -1,23 +1,24 @@
-//! Verifies the target before a swap, and what the swap brought out.
+//! Verifies the targets before a swap, and what a swap brought out.
 
 use super::CommitWalk;
 use crate::cancel::NEVER;
 use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::Name;
+use crate::index::EntryIndex;
 use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
-    /// Verifies that the target, and its folder, are still as they were read.
-    pub(super) fn recheck(&self, entry: usize) -> Result<()> {
+    /// Verifies that the target and its folder are still what was read.
+    pub(super) fn verify_target(&self, entry: EntryIndex) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
         let io = |e| Error::io("look at", transaction.path(entry), e);
-        // Entries of one folder mostly follow each other: it is verified once for them.
+        // Most entries are in the same folder as the one before, which then needs no second check.
         let folder = record.path.parent();
-        let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
+        let is_another = entry.before().is_none_or(|last| transaction.record(last).path.parent() != folder);
         if let Some((stat, held)) = self.prepared.parents.get(folder).filter(|_| is_another)
             && !transaction.leads_to_held(folder, &stat.identity, held)?
         {
@@ -38,8 +39,8 @@ impl CommitWalk<'_> {
         }
     }
 
-    /// Returns whether the slot holds what was read of the target.
-    pub(crate) fn holds_original(&self, entry: usize) -> Result<bool> {
+    /// True if the slot holds what was read of the target.
+    pub(crate) fn holds_original(&self, entry: EntryIndex) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
@@ -60,23 +61,22 @@ impl CommitWalk<'_> {
             return Ok(false);
         }
         let is_told_by_time = transaction.workspace().protocol.is_told_by_time;
-        // The change time, which nobody can set back, was set by the rename.
+        // The rename has changed the change time, the only one that no program can set back.
         if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
             return Ok(true);
         }
         Ok(snapshot::digest(transaction.workspace(), &file, stat.size, &NEVER)? == snapshot.digest)
     }
 
-    /// Verifies what a swap brought out: that file was at the target at the moment of the swap; no earlier check can
-    /// know it.
-    pub(super) fn look(&self, entry: usize) -> Result<()> {
+    /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.
+    pub(super) fn verify_swap(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
         let transaction = self.transaction();
         let path = transaction.path(entry);
         // At once, before another program misses it. The rollback that follows reports the result.
-        transaction.take_back_swapped(entry, Class::Captured)?;
+        transaction.reverse_swap(entry, Class::Captured)?;
         Err(snapshot::changed(&path, "was written in the moment of the swap"))
     }
 }

@@ -3,6 +3,7 @@
 use super::prepared::SourceFile;
 use super::resolve::ResolvedPath;
 use crate::engine::report::{Extra, FileReport, Operation};
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::plan::{New, NewContent};
@@ -12,20 +13,20 @@ use crate::text::{Applied, diff};
 /// One file of a request, to be reported.
 pub(crate) struct AskedFile<'a> {
     pub request: &'a Request,
-    pub file: usize,
+    pub file: FileIndex,
     pub target_ids: TargetIds,
 }
 
 impl AskedFile<'_> {
     pub(crate) fn report(
         &self,
-        places: &[ResolvedPath],
+        places: &IndexVec<TargetIndex, ResolvedPath>,
         source: Option<&SourceFile>,
         old: &[u8],
         new: Option<&New>,
         edits: Vec<Applied>,
     ) -> FileReport {
-        let entry = &self.request.files[self.file];
+        let entry = &self.request.files[self.file.0];
         let before = source.map(|source| source.snapshot.state());
         let subject = &places[self.target_ids.subject];
         let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
@@ -73,7 +74,7 @@ impl AskedFile<'_> {
     }
 }
 
-/// The bytes of a new content, made from the old.
+/// The bytes of a new content, from the old one.
 fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
     match &new.content {
         NewContent::Bytes(bytes) => bytes.clone(),

@@ -1,5 +1,5 @@
-//! Locks the folders of all targets, and resolves every path under the locks. After that no interrupted transaction
-//! conflicts with them.
+//! Locks the folders of all targets, and resolves every path under the locks. Afterwards no interrupted transaction is
+//! in the way.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -23,21 +23,21 @@ pub(crate) type Parents = Folders;
 /// Places under locks.
 #[derive(Debug)]
 pub(crate) struct LockedTargets {
-    /// One for each path, in their order.
+    /// The place of each path, in their order.
     pub places: Vec<ResolvedPath>,
     pub parents: Parents,
     pub locks: Locks,
 }
 
 impl LockedTargets {
-    /// Reads the metadata of each place again: while another program keeps writing, what was read before the locks were
-    /// taken and other transactions searched is outdated.
+    /// Takes the metadata of each place again: while another program keeps writing, what was seen before the locks were
+    /// taken and other transactions searched is out of date.
     pub(crate) fn stat_again(&mut self, workspace: &Workspace) -> Result<()> {
         for place in &mut self.places {
             let (Some(before), Some((_, folder))) = (&place.stat, self.parents.get(place.folder())) else { continue };
             let name = Name::new(folder, place.path.name());
             let now = workspace.stat(name)?;
-            // If it is gone, or something else by now, that is found when it is read.
+            // A file that is gone, or of another kind, is noticed when it is read.
             if let Some(now) = now.filter(|now| now.kind == before.kind) {
                 place.stat = Some(Arc::new(now));
             }
@@ -48,15 +48,15 @@ impl LockedTargets {
 
 /// The paths of a transaction.
 pub(crate) trait Targets {
-    /// All paths that the transaction names or implies.
+    /// All paths that it names or implies.
     fn paths(&self) -> impl Iterator<Item = &AskedPath>;
 
-    /// Turns the results of resolving into places, or into one error that names everything wrong.
+    /// Turns the result of each path into places, or into one error that names all problems.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>>;
 }
 
 impl Engine {
-    /// Takes the locks, and releases them again whenever something moved or must be recovered first.
+    /// Takes the locks; releases them and starts again if something moved or must be recovered first.
     pub(crate) fn lock_targets(
         &self,
         targets: &impl Targets,
@@ -69,7 +69,7 @@ impl Engine {
             patience.check_cancelled()?;
             let (before, parents) = resolve(self.resolver(), targets)?;
             self.refuse_own_locks(found, &before, &parents)?;
-            // These suffice for a comparison; the metadata is read again under the locks.
+            // This is enough to tell the folder; what stands there is read again under the locks.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
             let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;
@@ -87,13 +87,13 @@ impl Engine {
             let Some(touching) = conflicts::find(&self.workspace, found, &ours, warnings)? else {
                 return Ok(LockedTargets { places, parents, locks });
             };
-            // Its owner is dead. Recovery needs the locks that we hold, and changes what was resolved.
+            // Its owner is dead. A recovery needs the locks that we hold, and changes what was resolved.
             drop((locks, parents, again));
             Self::recover_first(&touching, patience, warnings, run)?;
         }
     }
 
-    /// The same without locks, for a dry run: an interrupted transaction that touches the paths is an error.
+    /// Resolves without locks, for a dry run: an interrupted transaction in the way is an error.
     pub(crate) fn resolve_unlocked(
         &self,
         targets: &impl Targets,
@@ -108,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// Refuses the locks of a transaction to its own check: the transaction holds them until the check is done.
+    /// Refuses locks that the transaction of this check holds until the check has ended.
     fn refuse_own_locks(&self, found: &StateLookup, places: &[ResolvedPath], parents: &Parents) -> Result<()> {
         let Some(id) = &self.inside else { return Ok(()) };
         let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
@@ -148,8 +148,8 @@ impl Engine {
         })?;
         match done.action {
             _ if done.required => Err(in_the_way(&touching.id, &done.reason(), done.next_steps.clone())),
-            // Its owner cannot be alive, since we had its locks. Another process examines or recovers it, or what its
-            // check started still runs.
+            // Its owner cannot be alive, since we had its locks: another process examines or recovers it, or what its
+            // check has started still runs.
             RecoveryAction::Running => {
                 patience.pause(touching.state.workspace.root.path()).map_err(|error| match error.kind() {
                     ErrorKind::LockTimeout => {

@@ -1,4 +1,4 @@
-//! Prepares a request for its commit: resolves paths, locks targets, reads and edits files.
+//! From a request to what a commit needs: paths resolved, targets locked, files read and edited.
 //!
 //! Architecture invariant: nothing is written here.
 

@@ -3,23 +3,24 @@
 use super::reader::TargetReader;
 use crate::error::MismatchCause;
 use crate::error::{Detail, Error};
+use crate::index::{FileIndex, IndexVec};
 use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::request::edit::Anchor;
 use crate::request::{Change, Request};
 use crate::text::diagnose;
 
-/// The minimum length of an anchor that is searched in other files, in bytes.
+/// The shortest anchor, in bytes, that is searched for in other files.
 const TELLING: usize = 4;
 
-/// The largest number of other files that are searched.
+/// The number of other files that are searched.
 const LOOKED_AT: usize = 64;
 
-/// If an anchor was not found and there is no diagnosis: the file of the request that contains it, if it is among the
-/// first that are searched.
+/// Adds to the error of an anchor that was not found, for no known reason, the other file of the request that contains
+/// it, if one of the first does.
 pub(crate) fn elsewhere(
     request: &Request,
-    target_ids: &[TargetIds],
+    target_ids: &IndexVec<FileIndex, TargetIds>,
     reader: &mut TargetReader<'_>,
     error: Error,
 ) -> Error {
@@ -31,7 +32,7 @@ pub(crate) fn elsewhere(
         Some(Anchor::Hunk(hunk)) => hunk.old(),
         _ => return error,
     };
-    // A lone brace is in every file, and proves nothing.
+    // A brace is in every file and tells nothing.
     if diagnosis.cause.is_some() || anchor.trim_ascii().len() < TELLING {
         return error;
     }
@@ -42,7 +43,7 @@ pub(crate) fn elsewhere(
         let size = reader.size(target_ids.subject);
         let Some(rest) = left.checked_sub(size) else { continue };
         left = rest;
-        // An unreadable file gets an error of its own later.
+        // A file that cannot be read will have an error of its own.
         let Ok(bytes) = reader.read_again(target_ids.subject) else { continue };
         if diagnose::contains(&bytes, &anchor) {
             let mut diagnosis = diagnosis.clone();

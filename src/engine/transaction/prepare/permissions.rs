@@ -1,4 +1,4 @@
-//! Verifies that the user may change the file at a place, and could change it back.
+//! Verifies that the user may change what stands at a place, and could change it back.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) struct Permissions<'a> {
     engine: &'a Engine,
     user: u32,
     parents: &'a Parents,
-    /// The folders in which names may not be changed.
+    /// The folders in which the user may not change names.
     closed: HashSet<&'a Path>,
 }
 
@@ -25,7 +25,8 @@ impl<'a> Permissions<'a> {
         Ok(Self { engine, user, parents, closed: closed_folders(engine, user, parents)? })
     }
 
-    /// Verifies that the file at a place can be edited, replaced, moved or deleted, or a file made there.
+    /// Verifies that what stands at a place can be edited, replaced, moved or deleted, or that a file can be made
+    /// there.
     pub(super) fn check(&self, place: &ResolvedPath) -> Result<()> {
         let Self { engine, user, parents, closed } = self;
         let path = || engine.root().join(place.path.as_path());
@@ -44,7 +45,7 @@ impl<'a> Permissions<'a> {
             let message = format!("{folder} belongs to another user, to whom an undo could not give it back");
             return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
         }
-        // A moved folder is written, too: its `..` changes.
+        // Moving a folder also writes it: its `..` changes.
         let mut touched = leaving.iter().map(RelPath::as_path).chain([place.folder()]);
         if let Some(closed) = touched.find(|folder| closed.contains(folder)) {
             let message = format!("you may not change the names in {}", engine.root().join(closed).display());

@@ -1,4 +1,4 @@
-//! Reads and hashes files in one thread while another edits.
+//! Reads and hashes files on one core while the other edits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,56 +8,57 @@ use std::thread::{Builder, Scope};
 
 use crate::engine::store::snapshot::Snapshot;
 use crate::error::Result;
+use crate::index::{IndexVec, TargetIndex};
 use crate::limits;
 
-/// The number of files handed over together: a thread that is woken for each file would do little else.
+/// The number of files that are passed on together: waking a thread for each would cost more than the work.
 const TOGETHER: usize = 8;
 
-/// The number of handfuls that wait to be edited.
+/// The number of batches that may wait to be edited.
 const WAITING: usize = 2;
 
 type Read = Result<(Snapshot, Vec<u8>)>;
 
-/// Files that another thread reads, in the order in which they will be needed. A caller whose file is not read yet
-/// reads a handful itself, instead of waiting.
+/// Files that another thread reads in the order in which they will be taken. If one is not there yet, the caller reads
+/// a batch itself instead of waiting.
 pub(crate) struct Ahead<'a> {
     work: Arc<Work<'a>>,
-    /// True for targets still to be taken.
-    expected: Vec<bool>,
-    read: Receiver<Vec<(usize, Read)>>,
-    /// Files that were read and not taken yet.
-    at_hand: HashMap<usize, Read>,
+    /// For each target, true if it is still to be taken.
+    expected: IndexVec<TargetIndex, bool>,
+    read: Receiver<Vec<(TargetIndex, Read)>>,
+    /// Files that are read but not taken yet.
+    at_hand: HashMap<TargetIndex, Read>,
 }
 
-/// The files to be read by either thread.
+/// The files that either thread reads, in batches.
 struct Work<'a> {
-    handfuls: Vec<Vec<usize>>,
-    /// The first handful that no thread has taken.
+    handfuls: Vec<Vec<TargetIndex>>,
+    /// The next batch that no thread has taken.
     next: AtomicUsize,
-    read: Box<dyn Fn(usize) -> Read + Send + Sync + 'a>,
+    read: Box<dyn Fn(TargetIndex) -> Read + Send + Sync + 'a>,
 }
 
 impl Work<'_> {
-    /// Reads the next handful; `None` if there are no more.
-    fn handful(&self) -> Option<Vec<(usize, Read)>> {
+    /// Reads the next batch; `None` if there is none.
+    fn handful(&self) -> Option<Vec<(TargetIndex, Read)>> {
         let handful = self.handfuls.get(self.next.fetch_add(1, Ordering::Relaxed))?;
         Some(handful.iter().map(|&target| (target, (self.read)(target))).collect())
     }
 }
 
 impl<'a> Ahead<'a> {
-    /// Starts reading `targets`, each with its size, all of them less than `count`. Reading ends when this is dropped.
-    /// `None` if no thread can be started: then each is read when it is needed.
+    /// Starts reading `targets`, each with its size, all less than `count`. Reading ends when this is dropped. `None`
+    /// if no thread can be started: then each is read when it is needed.
     pub(crate) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
-        targets: &[(usize, u64)],
-        read: impl Fn(usize) -> Read + Send + Sync + 'a,
+        targets: &[(TargetIndex, u64)],
+        read: impl Fn(TargetIndex) -> Read + Send + Sync + 'a,
     ) -> Option<Self>
     where
         'a: 's,
     {
-        let mut expected = vec![false; count];
+        let mut expected = IndexVec::from(vec![false; count]);
         for (target, _) in targets {
             expected[*target] = true;
         }
@@ -76,8 +77,8 @@ impl<'a> Ahead<'a> {
         Some(Self { work, expected, read: receiver, at_hand: HashMap::new() })
     }
 
-    /// The content of a target, if it was to be read and was not taken before.
-    pub(crate) fn take(&mut self, target: usize) -> Option<Read> {
+    /// The content of a target, if it was to be read and is not taken yet.
+    pub(crate) fn take(&mut self, target: TargetIndex) -> Option<Read> {
         if !std::mem::take(&mut self.expected[target]) {
             return None;
         }
@@ -87,7 +88,7 @@ impl<'a> Ahead<'a> {
             }
             let handful = match self.read.try_recv() {
                 Ok(handful) => handful,
-                // While one file takes long, the others must not fill the memory.
+                // While one file takes long, not all others may pile up in memory.
                 Err(_) if self.at_hand.len() >= WAITING * TOGETHER => self.read.recv().ok()?,
                 Err(_) => match self.work.handful() {
                     Some(handful) => handful,
@@ -99,9 +100,9 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// The targets in handfuls of a few files and not too many bytes.
-fn handfuls(targets: &[(usize, u64)]) -> Vec<Vec<usize>> {
-    let mut handfuls: Vec<Vec<usize>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
+/// The targets in batches of a few files and not too many bytes.
+fn handfuls(targets: &[(TargetIndex, u64)]) -> Vec<Vec<TargetIndex>> {
+    let mut handfuls: Vec<Vec<TargetIndex>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
     let mut bytes = 0;
     for &(target, size) in targets {
         bytes += size;

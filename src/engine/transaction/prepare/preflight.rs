@@ -1,4 +1,4 @@
-//! Finds reasons for a commit to fail before anything is written: the same for a commit and a dry run.
+//! Finds reasons for a commit to fail before anything is written; a commit and a dry run use it alike.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,9 +15,10 @@ use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Entry, New, PlannedChange};
 
 impl Engine {
-    /// Verifies that a commit is possible. Called before the state folder is made, so that a refusal leaves nothing
-    /// behind.
+    /// Verifies that what is prepared can be committed here. Called before the state folder is made, so that a refusal
+    /// leaves nothing behind.
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
+        check_entries(prepared.plan.entries.len())?;
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
@@ -25,8 +26,8 @@ impl Engine {
         self.check_groups(prepared, found)
     }
 
-    /// Refuses to turn a folder into what git takes for a repository, by what is there and what the transaction makes.
-    /// What the transaction removes counts as well: it is there until it is swapped.
+    /// Refuses to make a folder a git repository, from what is there and what the transaction makes. What it removes
+    /// counts as well: it is there until it is swapped.
     fn check_repositories(&self, prepared: &Prepared) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
@@ -84,7 +85,7 @@ impl Engine {
         Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
     }
 
-    /// Verifies that enough folders can be open for this transaction and for its undo: a commit that could not be
+    /// Verifies that enough folders can be open for this transaction and for its undo: what could be committed but not
     /// undone is refused.
     fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
         let is_new = |change: &PlannedChange| matches!(change, PlannedChange::Folder | PlannedChange::FileToFolder(_));
@@ -102,8 +103,8 @@ impl Engine {
         Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
-    /// Verifies that each new file can get its group: it must be one of this process, unless the file system gives all
-    /// files the group of their folder (`grpid`), which the state folder shows.
+    /// Verifies that each new file can be given its group: a group of this process, unless the file system gives files
+    /// the group of their folder (`grpid`), which the state folder shows.
     fn check_groups(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         let host = self.workspace.host()?;
         let Some(groups) = host.groups else { return Ok(()) };
@@ -130,5 +131,28 @@ impl Engine {
             return Err(error.asked_by(entry.asked_by));
         }
         Ok(())
+    }
+}
+
+/// Refuses a transaction with more entries than a journal that is read: it could be neither recovered nor undone.
+fn check_entries(count: usize) -> Result<()> {
+    if count <= limits::ENTRIES {
+        return Ok(());
+    }
+    let message = format!(
+        "{count} files and folders would change, more than the {} of one transaction; split the request",
+        limits::ENTRIES
+    );
+    Err(Error::new(ErrorKind::RequestTooLarge, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_has_no_more_entries_than_its_journal_is_read_with() {
+        check_entries(limits::ENTRIES).unwrap();
+        assert_eq!(check_entries(limits::ENTRIES + 1).unwrap_err().kind(), ErrorKind::RequestTooLarge);
     }
 }

@@ -1,4 +1,4 @@
-//! A prepared transaction: what was decided and read before anything is staged.
+//! What is decided and read before anything is staged.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -10,60 +10,61 @@ use crate::digest::Digest;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::check_gate::Gate;
 use crate::fs::{Handle, Metadata, Name, Stat};
+use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 use crate::request::edit::Edit;
 
-/// A transaction that is decided and read, under locks, but not yet staged.
+/// A transaction that is decided and read, under locks, but not staged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub plan: Plan,
-    /// The files from which new contents are made.
+    /// The files that new contents are made from.
     pub sources: Sources,
     /// The file at the target of each entry.
-    pub targets: Vec<Option<Arc<Snapshot>>>,
+    pub targets: IndexVec<EntryIndex, Option<Arc<Snapshot>>>,
     /// The existing folders of the targets, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
-    /// The metadata of new folders that do not get those that their parent gives.
+    /// The metadata of new folders that do not get what their parent gives them.
     pub dresses: HashMap<RelPath, Metadata>,
-    /// The time when reading began.
+    /// The time at which reading began.
     pub read_at: Instant,
     pub marks: JournalMarks,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
     /// True if another program interfered with an earlier attempt.
     pub again: bool,
-    /// The entries whose content is made again while another program is faster than a sync, with their edits.
-    pub contended: Option<HashMap<usize, Vec<Edit>>>,
+    /// The edits of the entries whose content is made again if another program is faster than a sync.
+    pub contended: Option<HashMap<EntryIndex, Vec<Edit>>>,
 }
 
 impl Prepared {
-    /// The size of the originals in history.
+    /// The bytes that history will hold.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
     }
 }
 
-/// The fields of a journal's header about its transaction.
+/// The optional fields of a journal's header.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JournalMarks {
     /// The transaction that it reverts.
     pub reverts: Option<String>,
-    /// The open transaction that it was.
+    /// The id that it had while it was open.
     pub opened: Option<String>,
-    /// The caller's idempotency key, which identifies a retry.
+    /// The caller's idempotency key, by which a retry is recognised.
     pub key: Option<String>,
-    /// The fingerprint of the request, which identifies a repetition.
+    /// The fingerprint of the request, by which a repetition is recognised.
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
 }
 
-/// A file from which new content is made.
+/// A file that new content is made from.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     pub folder: Handle,
-    /// Its last name is the name in the folder.
+    /// Its path; the last name is its name in the folder.
     pub path: RelPath,
     pub snapshot: Arc<Snapshot>,
     /// Its content, if there was room to keep it.
@@ -76,7 +77,7 @@ impl SourceFile {
     }
 }
 
-/// The files from which new contents are made, by their numbers in the plan.
+/// The files that new contents are made from, by the numbers that a plan gives them.
 #[derive(Debug, Default)]
 pub(crate) struct Sources(Vec<Option<SourceFile>>);
 
@@ -93,7 +94,7 @@ impl Sources {
         self.0.get_mut(id.0)?.as_mut()
     }
 
-    /// Returns the file with that number before.
+    /// Answers what was there.
     pub(crate) fn insert(&mut self, id: SourceId, source: SourceFile) -> Option<SourceFile> {
         if self.0.len() <= id.0 {
             self.0.resize_with(id.0 + 1, || None);

@@ -1,4 +1,4 @@
-//! Quota projects: a folder that passes on its own (`chattr +P`) accepts no file of another.
+//! Quota projects: a folder that passes on its own project (`chattr +P`) takes no file of another.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Handle, Project};
 
-/// Verifies that the files that a transaction takes out of their folders could go back.
+/// Verifies that what a transaction takes out of its folders could go back there.
 pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     let mut handed_on = HashMap::new();
     for (path, (_, folder)) in &prepared.parents {
         let project = workspace.project(folder)?;
-        // An overlay reports the project of a file beneath it, and accepts files of any project.
+        // An overlay reports the project of a file beneath it, and accepts a name of any project.
         if project.hands_on && workspace.fs().file_system(folder).is_ok_and(|known| known.name != "overlay") {
             handed_on.insert(path.as_path(), project.id);
         }
@@ -34,7 +34,7 @@ pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     Ok(())
 }
 
-/// Gives a file that moves to another folder the project that this folder passes on, if it does.
+/// Gives a file that comes to another folder the project that this folder passes on, if it does.
 pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attributes) -> Result<()> {
     let theirs = workspace.project(folder)?;
     if theirs.hands_on {
@@ -47,7 +47,8 @@ pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attr
 pub(crate) fn leave(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let project = workspace.project(folder)?;
     if project.hands_on {
-        // Not permitted in a user namespace: there it accepts files of its own project, which mostly is the only one.
+        // Not allowed in a user namespace: there the folder accepts files of its own project, which mostly is the only
+        // one.
         workspace.fs().set_project(folder, Project { hands_on: false, ..project }).ok();
     }
     Ok(())

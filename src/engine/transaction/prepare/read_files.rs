@@ -1,4 +1,4 @@
-//! Reads and edits the files of a request, one after another.
+//! Reads and edits the files of a request, one after the other.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,16 @@ use crate::engine::report::FileReport;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::{Phase, Run};
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::{FileIndex, TargetIndex};
 use crate::plan::build::{Base, Builder};
 use crate::request::{Change, FileRequest, Request};
 
-/// The files of a request, one after another.
+/// The files of a request, one after the other.
 pub(super) struct FileReading<'d, 'a> {
     pub request: &'d Request,
     pub resolved: &'d ResolvedRequest,
-    /// Targets that a file of the request leaves.
-    pub vacated: &'d HashMap<usize, usize>,
+    /// The file of the request that leaves each of these targets.
+    pub vacated: &'d HashMap<TargetIndex, FileIndex>,
     pub reader: &'d mut TargetReader<'a>,
 }
 
@@ -31,18 +32,18 @@ impl FileReading<'_, '_> {
         for file in 0..total {
             run.observer.progress(Phase::Read, file, total);
             check_cancelled(run.cancel)?;
-            reports.push(self.one(file, builder)?);
+            reports.push(self.one(FileIndex(file), builder)?);
         }
         Ok(reports)
     }
 
-    /// Reads and edits one file.
-    fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
-        let (request, entry, target_ids) = (self.request, &self.request.files[file], self.resolved.target_ids[file]);
+    /// Reads one file and edits it.
+    fn one(&mut self, file: FileIndex, builder: &mut Builder) -> Result<FileReport> {
+        let (request, entry, target_ids) = (self.request, &self.request.files[file.0], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
-        let named = |e: Error| e.in_file(file);
+        let named = |e: Error| e.in_file(file.0);
         let shows = request.dry_run || request.include_content;
-        // A file that leaves a path does not matter to the new file that takes it.
+        // An entry that leaves a path does not matter to the new file that takes it.
         let is_new =
             matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
         let large = match &entry.change {
@@ -51,7 +52,7 @@ impl FileReading<'_, '_> {
         };
         let bytes = match &entry.change {
             _ if is_new || large.is_some() => Vec::new(),
-            // It may have been read already, as the origin of a copy.
+            // Another file may have become a copy of it.
             Change::Edit { .. } => self.reader.read_again(subject).map_err(named)?,
             _ if shows => self.reader.read_again(subject).map_err(named)?,
             _ => self.reader.look(subject).map(|()| Vec::new()).map_err(named)?,
@@ -74,7 +75,7 @@ impl FileReading<'_, '_> {
         };
         let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
         let edits = builder.add(file, entry, target_ids, base).map_err(|error| {
-            elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file)).at(&entry.path)
+            elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file.0)).at(&entry.path)
         })?;
         let new = match entry.change {
             Change::Delete => None,
@@ -91,7 +92,7 @@ fn check_expected_hash(
     entry: &FileRequest,
     source: Option<&SourceFile>,
     place: &ResolvedPath,
-    file: usize,
+    file: FileIndex,
 ) -> Result<()> {
     let Some(expected) = entry.expected_hash else { return Ok(()) };
     let found = source.map(|source| source.snapshot.digest);
@@ -100,5 +101,5 @@ fn check_expected_hash(
     }
     let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
     let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
-    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
+    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file.0).at(&entry.path))
 }

@@ -1,4 +1,4 @@
-//! The files of a request, each read once.
+//! Reads the files of a request, each once.
 
 use std::sync::Arc;
 use std::thread::Scope;
@@ -13,19 +13,20 @@ use crate::engine::Engine;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
+use crate::index::{IndexVec, TargetIndex};
 use crate::limits;
 use crate::plan::SourceId;
 use crate::plan::build::Builder;
 use crate::request::edit::Edit;
 
-/// Reads targets, and keeps what is known of them.
+/// Reads targets, and keeps what is known about them.
 pub(crate) struct TargetReader<'a> {
     engine: &'a Engine,
-    places: &'a [ResolvedPath],
+    places: &'a IndexVec<TargetIndex, ResolvedPath>,
     parents: &'a Parents,
     cancel: &'a CancelToken,
     sources: Sources,
-    /// The number of bytes that may still be kept in memory.
+    /// The bytes that may still be kept in memory.
     room: u64,
     ahead: Option<Ahead<'a>>,
 }
@@ -33,7 +34,7 @@ pub(crate) struct TargetReader<'a> {
 impl<'a> TargetReader<'a> {
     pub(crate) fn new(
         engine: &'a Engine,
-        places: &'a [ResolvedPath],
+        places: &'a IndexVec<TargetIndex, ResolvedPath>,
         parents: &'a Parents,
         cancel: &'a CancelToken,
     ) -> Self {
@@ -48,8 +49,8 @@ impl<'a> TargetReader<'a> {
         }
     }
 
-    /// Makes another thread read the contents of these targets, which will be needed in this order.
-    pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = usize>)
+    /// Lets another thread read the contents of these targets, which will be needed in this order.
+    pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = TargetIndex>)
     where
         'a: 's,
     {
@@ -57,7 +58,7 @@ impl<'a> TargetReader<'a> {
         let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
         if targets.len() >= limits::AHEAD_FILES && self.engine.workspace.is_parallel() {
             let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
-            let read = move |target: usize| {
+            let read = move |target: TargetIndex| {
                 let place: &ResolvedPath = &places[target];
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
                 snapshot_of(engine, place, &parents[place.folder()].1, stat, ReadMode::Whole, cancel)
@@ -75,22 +76,22 @@ impl<'a> TargetReader<'a> {
         self.sources
     }
 
-    pub(crate) fn source(&self, target: usize) -> Option<&SourceFile> {
-        self.sources.get(SourceId(target))
+    pub(crate) fn source(&self, target: TargetIndex) -> Option<&SourceFile> {
+        self.sources.get(SourceId::from(target))
     }
 
-    /// The size of a target; 0 if it does not exist.
-    pub(crate) fn size(&self, target: usize) -> u64 {
+    /// The size of a target; 0 if it is missing.
+    pub(crate) fn size(&self, target: TargetIndex) -> u64 {
         self.places[target].stat.as_ref().map_or(0, |stat| stat.size)
     }
 
-    /// Reads a target, including its content.
-    pub(crate) fn look(&mut self, target: usize) -> Result<()> {
+    /// Reads a target without keeping its content.
+    pub(crate) fn look(&mut self, target: TargetIndex) -> Result<()> {
         self.read(target, false).map(drop)
     }
 
-    /// The content of a target, if it is wanted and the target exists and was not read before.
-    fn read(&mut self, target: usize, wanted: bool) -> Result<Vec<u8>> {
+    /// The content of a target, if it is wanted, the target exists, and it was not read before.
+    fn read(&mut self, target: TargetIndex, wanted: bool) -> Result<Vec<u8>> {
         let place = &self.places[target];
         let Some(stat) = &place.stat else { return Ok(Vec::new()) };
         if self.source(target).is_some() {
@@ -106,7 +107,7 @@ impl<'a> TargetReader<'a> {
     }
 
     /// A target that is too large to be edited in memory, as far as its edits need it; `None` for any other.
-    pub(crate) fn read_large(&mut self, target: usize, edits: &[Edit]) -> Result<Option<Large<'a>>> {
+    pub(crate) fn read_large(&mut self, target: TargetIndex, edits: &[Edit]) -> Result<Option<Large<'a>>> {
         let place = &self.places[target];
         let Some(stat) = place.stat.as_ref().filter(|stat| stat.size > limits::WHOLE_BYTES) else { return Ok(None) };
         if self.source(target).is_some() {
@@ -119,20 +120,20 @@ impl<'a> TargetReader<'a> {
         Ok(large)
     }
 
-    fn remember(&mut self, target: usize, mut snapshot: Snapshot) {
+    fn remember(&mut self, target: TargetIndex, mut snapshot: Snapshot) {
         if self.places.len() > limits::SYNC_EACH_UP_TO {
-            // Only a sync of each file needs it open; many open files would be too many.
+            // Only syncing each file needs it open; many open files would be too many.
             snapshot.file = None;
         }
         let place = &self.places[target];
         let folder = self.parents[place.folder()].1.clone();
         let source = SourceFile { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
-        self.sources.insert(SourceId(target), source);
+        self.sources.insert(SourceId::from(target), source);
     }
 
-    /// Reads every target that was not read yet, including those that no entry names as its own.
+    /// Reads every target that was not read yet, including those that no entry has as its own.
     pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
-        for target in 0..self.places.len() {
+        for target in self.places.indices() {
             self.look(target)?;
             if let Some(source) = self.source(target) {
                 builder.saw(target, source.snapshot.state());
@@ -141,15 +142,15 @@ impl<'a> TargetReader<'a> {
         Ok(())
     }
 
-    /// The content of a target that may have been read before; it must be unchanged.
-    pub(crate) fn read_again(&mut self, target: usize) -> Result<Vec<u8>> {
-        let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
+    /// The content of a target that may have been read before; it must not have changed.
+    pub(crate) fn read_again(&mut self, target: TargetIndex) -> Result<Vec<u8>> {
+        let Some(before) = self.sources.remove(SourceId::from(target)) else { return self.read(target, true) };
         if let Some(bytes) = before.bytes.clone() {
-            self.sources.insert(SourceId(target), before);
+            self.sources.insert(SourceId::from(target), before);
             return Ok(bytes.into());
         }
         let bytes = self.read(target, true)?;
-        let now = self.sources.insert(SourceId(target), before);
+        let now = self.sources.insert(SourceId::from(target), before);
         if now.is_some_and(|now| Some(now.snapshot.digest) != self.source(target).map(|it| it.snapshot.digest)) {
             let path = &self.places[target].path;
             let message = format!("{path} changed while it was read");
@@ -158,13 +159,13 @@ impl<'a> TargetReader<'a> {
         Ok(bytes)
     }
 
-    /// Keeps a content for staging, while there is room.
-    pub(crate) fn keep(&mut self, target: usize, bytes: Vec<u8>) {
+    /// Keeps a content for staging, as long as there is room.
+    pub(crate) fn keep(&mut self, target: TargetIndex, bytes: Vec<u8>) {
         let size = bytes.len() as u64;
         if size == 0 || size > self.room {
             return;
         }
-        if let Some(source) = self.sources.get_mut(SourceId(target)) {
+        if let Some(source) = self.sources.get_mut(SourceId::from(target)) {
             self.room -= size;
             source.bytes = Some(bytes.into());
         }

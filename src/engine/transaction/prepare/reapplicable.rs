@@ -1,4 +1,4 @@
-//! Finds the edits of a request that can be applied to another content during their commit.
+//! Finds the edits of a request that can be applied to another content during the commit.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,18 @@ use super::prepared::Prepared;
 use crate::commit::Protocol;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
+use crate::index::EntryIndex;
 use crate::limits;
 use crate::plan::{self, Entry, New, NewContent, SourceId};
 use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, Request};
 
-/// The edits by their entries; `None` if there are none, or if another file of the request gets the content from which
-/// one of them is made.
-pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared) -> Option<HashMap<usize, Vec<Edit>>> {
+/// The edits of such entries; `None` if there are none, or if another file of the request is made from one of them.
+pub(crate) fn edits(
+    protocol: &Protocol,
+    request: &Request,
+    prepared: &Prepared,
+) -> Option<HashMap<EntryIndex, Vec<Edit>>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
     let asked_by: Vec<_> = prepared.plan.entries.iter().map(|entry| entry.asked_by).collect();
     if prepared.gate.is_some()
@@ -24,18 +28,18 @@ pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared)
     {
         return None;
     }
-    let entries = prepared.plan.entries.iter().enumerate();
+    let entries = prepared.plan.entries.numbered();
     let edits =
         entries.filter_map(|(index, entry)| Some((index, edits_of(request, prepared, (index, entry))?.to_vec())));
     Some(edits.collect::<HashMap<_, _>>()).filter(|edits| !edits.is_empty())
 }
 
-fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usize, &Entry)) -> Option<&'r [Edit]> {
+fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (EntryIndex, &Entry)) -> Option<&'r [Edit]> {
     let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), dressed_as, .. }) = &entry.change
     else {
         return None;
     };
-    let file = &request.files[entry.asked_by?];
+    let file = &request.files[entry.asked_by?.0];
     let Change::Edit { edits, rename: None } = &file.change else { return None };
     let is_asked = file.expected_hash.is_none() && file.mode.is_none() && is_by_text(edits);
     let is_its_own = |source: SourceId| prepared.sources[source].path == entry.path;
@@ -44,7 +48,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usiz
     (is_asked && is_fit).then_some(edits)
 }
 
-/// Returns whether a file can be written again without a loss: writing removes set-id bits and capabilities.
+/// True if a file can be rewritten without loss: writing removes set-id bits and capabilities.
 fn is_plain(file: &Snapshot) -> bool {
     let has_capability = || file.attributes().extended.iter().any(|(name, _)| name == "security.capability");
     file.stat.size <= limits::CONTENDED_BYTES

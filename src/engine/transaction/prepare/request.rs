@@ -1,4 +1,4 @@
-//! Reads the files of a request, and decides about the changes.
+//! Reads the files of a request and decides the changes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,13 +19,14 @@ use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Handle;
+use crate::index::{EntryIndex, FileIndex, IndexVec, TargetIndex};
 use crate::path::RelPath;
 use crate::plan::build::{Builder, Target};
 use crate::plan::{Access, Entry, Plan, PlannedChange as Planned, SourceId};
 use crate::request::{Change, Request};
 
 impl Engine {
-    /// Plans a request without a lock.
+    /// Plans a request without locks.
     pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
@@ -40,7 +41,7 @@ impl Engine {
         Ok(prepared)
     }
 
-    /// Reads everything, and decides about the changes.
+    /// Reads everything and decides the changes.
     pub(crate) fn prepare(
         &self,
         request: &Request,
@@ -55,16 +56,15 @@ impl Engine {
             set_id::check(request, &resolved)?;
         }
         let read_at = Instant::now();
-        let leaving =
-            request.files.iter().zip(&resolved.target_ids).enumerate().filter(|(_, (entry, _))| entry.vacates());
-        let vacated: HashMap<usize, usize> =
-            leaving.map(|(file, (_, target_ids))| (target_ids.subject, file)).collect();
+        let leaving = resolved.target_ids.numbered().zip(&request.files).filter(|(_, entry)| entry.vacates());
+        let vacated: HashMap<TargetIndex, FileIndex> =
+            leaving.map(|((file, target_ids), _)| (target_ids.subject, file)).collect();
         let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
         for (&target, &file) in &vacated {
             builder.vacate(target, file);
         }
         let (mut reader, reports) = std::thread::scope(|scope| {
-            // Inside the scope, so that the thread that reads ahead always ends with it.
+            // In here, so that the thread that reads ahead ends in any case.
             let mut reader = TargetReader::new(self, &resolved.places, &parents, run.cancel);
             let edited = request.files.iter().zip(&resolved.target_ids);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
@@ -76,13 +76,13 @@ impl Engine {
         })?;
         reader.look_at_all(&mut builder)?;
         let sources = reader.into_sources();
-        // Only the paths of the places are needed from here on.
+        // Only the paths of the places are still needed.
         let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
         paths.shrink_to_fit();
         drop(resolved.target_ids);
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
-        let targets = snapshots(&plan, &paths, &sources);
+        let targets = snapshots(&plan, &paths.into(), &sources);
         let marks = JournalMarks { label: request.label.clone(), ..JournalMarks::default() };
         let gate = self.gate(request.check.as_ref())?;
         let dresses = HashMap::new();
@@ -92,13 +92,13 @@ impl Engine {
 
     fn targets(
         &self,
-        places: &[ResolvedPath],
-        vacated: &HashMap<usize, usize>,
+        places: &IndexVec<TargetIndex, ResolvedPath>,
+        vacated: &HashMap<TargetIndex, FileIndex>,
         parents: &Parents,
-    ) -> Result<Vec<Target>> {
+    ) -> Result<IndexVec<TargetIndex, Target>> {
         let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
         let mut targets = Vec::with_capacity(places.len());
-        for (target, place) in places.iter().enumerate() {
+        for (target, place) in places.numbered() {
             // A file that stays keeps its mode and owner.
             let stays = place.stat.is_some() && !vacated.contains_key(&target);
             let (new_mode, new_access) = match given.get(place.folder()) {
@@ -109,7 +109,7 @@ impl Engine {
             let (path, missing, within) = (place.path.clone(), place.missing.clone(), place.folders_within());
             targets.push(Target { path, missing, within, new_mode, new_access });
         }
-        Ok(targets)
+        Ok(targets.into())
     }
 
     /// The mode and owner that a folder gives a new file.
@@ -119,23 +119,27 @@ impl Engine {
     }
 }
 
-/// Refuses a file that its owner cannot read: it could be neither recovered nor undone.
+/// Refuses a file that its owner could not read: it could be neither recovered nor undone.
 fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let closed = |entry: &&Entry| match &entry.change {
         Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
         Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
     };
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
-    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
+    let message = format!("{} would get a mode in which you cannot read it; it could not be rolled back", entry.path);
     let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
     Err(error.asked_by(entry.asked_by))
 }
 
 /// The file at the target of each entry of a plan, as it was read.
-fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
-    let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
+fn snapshots(
+    plan: &Plan,
+    paths: &IndexVec<TargetIndex, RelPath>,
+    sources: &Sources,
+) -> IndexVec<EntryIndex, Option<Arc<Snapshot>>> {
+    let index: HashMap<&RelPath, TargetIndex> = paths.numbered().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {
-        let source = sources.get(SourceId(*index.get(path)?))?;
+        let source = sources.get(SourceId::from(*index.get(path)?))?;
         Some(Arc::clone(&source.snapshot))
     };
     let targets = plan.entries.iter().map(|entry| match entry.change {

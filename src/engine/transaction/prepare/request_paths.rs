@@ -8,6 +8,7 @@ use super::permissions::Permissions;
 use super::resolve::ResolvedPath;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::path::{AskedPath, RelPath};
 use crate::plan::build::TargetIds;
 use crate::request::validate::{Findings, at_file};
@@ -21,7 +22,7 @@ pub(crate) struct RequestPaths {
 
 #[derive(Debug)]
 struct Part {
-    file: usize,
+    file: FileIndex,
     field: &'static str,
     path: AskedPath,
     /// True if the request leaves it.
@@ -30,11 +31,11 @@ struct Part {
     is_new: bool,
 }
 
-/// The places of a request, each once, and the roles that they have for each file.
+/// The places of a request, each once, and their roles for each file.
 #[derive(Debug)]
 pub(crate) struct ResolvedRequest {
-    pub places: Vec<ResolvedPath>,
-    pub target_ids: Vec<TargetIds>,
+    pub places: IndexVec<TargetIndex, ResolvedPath>,
+    pub target_ids: IndexVec<FileIndex, TargetIds>,
 }
 
 const SUBJECT: &str = "file_path";
@@ -44,8 +45,14 @@ const ORIGIN: &str = "copy_from";
 
 impl RequestPaths {
     pub(crate) fn of(request: &Request) -> Self {
-        let mut parts = Vec::with_capacity(request.files.len());
-        for (file, entry) in request.files.iter().enumerate() {
+        Self::of_files(request.files.iter(), request.backup)
+    }
+
+    /// The same of files, with or without backups of them.
+    pub(crate) fn of_files<'r>(files: impl ExactSizeIterator<Item = &'r FileRequest>, with_backups: bool) -> Self {
+        let mut parts = Vec::with_capacity(files.len());
+        for (file, entry) in files.enumerate() {
+            let file = FileIndex(file);
             let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
             parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: entry.vacates(), is_new });
             let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
@@ -55,7 +62,7 @@ impl RequestPaths {
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
             }
-            if request.backup {
+            if with_backups {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
                 parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
@@ -72,7 +79,7 @@ impl RequestPaths {
         permissions: &Permissions<'_>,
     ) -> Result<ResolvedRequest> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| entry.vacates());
-        let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
+        let leaving: HashSet<FileIndex> = leaving.map(|(file, _)| FileIndex(file)).collect();
         let vacated: HashSet<&RelPath> = self
             .parts
             .iter()
@@ -95,11 +102,11 @@ impl RequestPaths {
     ) -> Result<()> {
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
-            let entry = &request.files[part.file];
-            // A file that is only read need not be changeable.
+            let entry = &request.files[part.file.0];
+            // A file that is only read need not be one that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
-                part.find(&mut findings, error.kind(), error.to_string());
+                part.find(&mut findings, error.kind(), error.message().to_owned());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
             }
@@ -107,7 +114,7 @@ impl RequestPaths {
         findings.finish()
     }
 
-    /// Verifies that everything is removed from a folder that makes way for a file, and nothing put into it.
+    /// Verifies that everything is removed from a folder that makes way for a file, and nothing is put into it.
     fn check_folders(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let leaving: HashSet<&Path> =
             places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
@@ -130,7 +137,7 @@ impl RequestPaths {
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
             let folder = place.path.as_path().ancestors().skip(1).find(|above| leaving.contains(above));
-            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file])) {
+            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file.0])) {
                 let message = format!("{} would be in {}, which becomes a file", part.path.display(), folder.display());
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
@@ -138,16 +145,16 @@ impl RequestPaths {
         findings.finish()
     }
 
-    /// Verifies that all sources differ, and all destinations, each after resolving.
+    /// Verifies that sources, and destinations, differ from each other, by what they resolve to.
     fn check_duplicates(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let mut findings = Findings::new();
-        let mut sources: HashMap<&RelPath, usize> = HashMap::new();
-        let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
-        let mut results: HashMap<&RelPath, usize> = HashMap::new();
-        // The place of the current file; its own path precedes its other parts.
+        let mut sources: HashMap<&RelPath, FileIndex> = HashMap::new();
+        let mut inodes: HashMap<(u64, u64), (FileIndex, &RelPath)> = HashMap::new();
+        let mut results: HashMap<&RelPath, FileIndex> = HashMap::new();
+        // The file whose parts these are: its own path comes first.
         let mut subject = None;
         for (part, place) in self.parts.iter().zip(places) {
-            let entry = &request.files[part.file];
+            let entry = &request.files[part.file.0];
             if part.field == ORIGIN {
                 continue;
             }
@@ -166,6 +173,7 @@ impl RequestPaths {
                 is_result.then(|| results.insert(&place.path, part.file)),
             ];
             if let Some(first) = earlier.into_iter().flatten().flatten().next() {
+                let FileIndex(first) = first;
                 let message = format!("{} is the same file as in files[{first}]: {}", part.path.display(), place.path);
                 part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
                 continue;
@@ -189,14 +197,15 @@ impl RequestPaths {
     }
 
     fn assign(&self, request: &Request, places: Vec<ResolvedPath>) -> ResolvedRequest {
-        let mut index: HashMap<RelPath, usize> = HashMap::new();
-        let mut unique: Vec<ResolvedPath> = Vec::with_capacity(places.len());
-        let mut target_ids =
-            vec![TargetIds { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
+        let mut index: HashMap<RelPath, TargetIndex> = HashMap::new();
+        let mut unique = IndexVec::from(Vec::with_capacity(places.len()));
+        let none = TargetIds { subject: TargetIndex(0), destination: None, backup: None, origin: None };
+        let mut target_ids = IndexVec::from(vec![none; request.files.len()]);
         for (part, place) in self.parts.iter().zip(places) {
             let at = *index.entry(place.path.clone()).or_insert_with(|| {
+                let target = unique.next_index();
                 unique.push(place);
-                unique.len() - 1
+                target
             });
             let target_ids = &mut target_ids[part.file];
             match part.field {
@@ -215,7 +224,7 @@ impl Targets for RequestPaths {
         self.parts.iter().map(|part| &part.path)
     }
 
-    /// All paths that lead nowhere or are not allowed, as one error.
+    /// Collects all paths that lead nowhere, or to a denied place, into one error.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let mut findings = Findings::new();
         let mut places = Vec::with_capacity(found.len());
@@ -223,9 +232,9 @@ impl Targets for RequestPaths {
             match found {
                 Ok(place) => places.push((part, place)),
                 Err(error) if is_about_the_path(error.kind()) => {
-                    part.find(&mut findings, error.kind(), error.to_string());
+                    part.find(&mut findings, error.kind(), error.message().to_owned());
                 }
-                Err(error) => return Err(error.in_file(part.file)),
+                Err(error) => return Err(error.in_file(part.file.0)),
             }
         }
         make_way(&mut places, &mut findings);
@@ -234,7 +243,7 @@ impl Targets for RequestPaths {
     }
 }
 
-/// Makes folders give way to files, and files to folders, if the request removes what is there.
+/// Lets folders make way for files, and files for folders, if the request removes what is there.
 fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let is_odd = |place: &ResolvedPath| {
         place.obstacle.is_some() || place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
@@ -247,7 +256,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
     for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
         match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
-            Some(error) => part.find(findings, error.kind(), error.to_string()),
+            Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
             None if place.stat.is_some() && part.is_new && folders.contains(place.path.as_path()) => place.make_way(),
             None => {}
         }
@@ -255,7 +264,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
 }
 
 impl Part {
-    /// Returns whether a file will be there.
+    /// True if there will be a file.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
             SUBJECT => !entry.vacates(),
@@ -264,10 +273,10 @@ impl Part {
     }
 
     fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
-        findings.push(kind, at_file(self.file, Some(self.field)), message);
+        findings.push(kind, at_file(self.file.0, Some(self.field)), message);
     }
 
-    /// Why this path cannot have its role, if it cannot.
+    /// The reason why this path cannot have its role, if there is one.
     fn refusal(
         &self,
         entry: &FileRequest,
@@ -297,19 +306,19 @@ impl Part {
 }
 
 impl Part {
-    /// Why a backup cannot have this name: another file is there, or a symlink leads to one.
+    /// The reason why a backup cannot have this name: another file is there, or a symlink leads to one.
     fn refuse_backup(&self, place: &ResolvedPath, is_free: bool) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let message = || {
             format!(
-                "{path}, the name of a backup, is taken: move what is there, or leave `backup` out, since undo brings \
+                "{path}, the name of a backup, is taken: move what stands there, or leave `backup` out, since undo brings \
                  the file back as well"
             )
         };
         (place.is_link || !is_free).then(|| (ErrorKind::FileExists, message()))
     }
 
-    /// Why a file cannot be copied.
+    /// The reason why a file cannot be copied.
     fn refuse_origin(&self, place: &ResolvedPath) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         match &place.stat {
@@ -340,7 +349,7 @@ pub(crate) fn is_about_the_path(kind: ErrorKind) -> bool {
     )
 }
 
-fn one_inode(path: &Path, other: &RelPath, first: usize, links: u64, vacated: bool) -> String {
+fn one_inode(path: &Path, other: &RelPath, FileIndex(first): FileIndex, links: u64, vacated: bool) -> String {
     let path = path.display();
     if links == 1 && vacated {
         return format!(

@@ -1,4 +1,4 @@
-//! Resolves paths of a request to places in the workspace: symlinks followed, folders open.
+//! Resolves paths of a request to places in the workspace: follows symlinks and opens folders.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,20 +20,20 @@ use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 pub(crate) struct ResolvedPath {
     /// The path in the workspace, without symlinks.
     pub path: RelPath,
-    /// Missing folders above it, parents first.
+    /// The missing folders on the way, parents first.
     pub missing: Vec<RelPath>,
-    /// The first of those whose place is taken by something other than a folder.
+    /// The first of them in whose place something else stands.
     pub obstacle: Option<RelPath>,
-    /// The contents of the folder that is there, if it makes way for a file: parents first, each with its kind.
+    /// The contents of the folder at this place, if it makes way for a file: parents first, each with its kind.
     pub within: Option<Vec<(RelPath, FileKind)>>,
-    /// The metadata of the file or folder that is there, if there is one.
+    /// The metadata of the file or folder at this place, if there is one.
     pub stat: Option<Arc<Stat>>,
     /// True if the last name was a symlink.
     pub is_link: bool,
 }
 
 impl ResolvedPath {
-    /// The nearest existing folder above it, as a path in the workspace.
+    /// The nearest existing folder on the way, as a path in the workspace.
     pub(crate) fn folder(&self) -> &Path {
         self.missing.first().unwrap_or(&self.path).parent()
     }
@@ -44,29 +44,29 @@ impl ResolvedPath {
         Some(folders.map(|(path, _)| path.clone()).collect())
     }
 
-    /// Marks the folder that is there as making way for a file.
+    /// Records that the folder at this place makes way for a file.
     pub(crate) fn make_way(&mut self) {
         self.stat = None;
         self.within = Some(Vec::new());
     }
 
-    /// The error for a path through something other than a folder.
+    /// The error of a path that leads through something that is not a folder.
     pub(crate) fn obstructed(&self) -> Option<Error> {
         let message = format!("{} is not a folder", self.obstacle.as_ref()?);
         Some(Error::new(ErrorKind::NotARegularFile, message).at(self.path.as_path()))
     }
 }
 
-/// Resolves paths, and keeps every folder above them that it opened.
+/// Resolves paths, and keeps every folder that it opens on the way.
 #[derive(Debug)]
 pub(crate) struct Resolver<'a> {
     workspace: &'a Workspace,
     bounds: &'a Bounds,
-    /// By their normalised paths in the workspace: as texts they are found faster.
+    /// The folders by their path in the workspace. The paths are normalised, and texts are faster keys.
     folders: HashMap<OsString, ResolvedFolder>,
-    /// Whether a folder is a repository, by its path.
+    /// True for repositories, by their path.
     repositories: HashMap<OsString, bool>,
-    /// Folders that are open already: if one of them is found again, its handle is shared.
+    /// Folders that are already open: finding one again takes no second handle.
     known: Option<&'a Folders>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Resolver<'a> {
         Self { workspace, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
     }
 
-    /// The same resolver with folders that were opened before.
+    /// A resolver for paths that were resolved before.
     pub(crate) fn knowing(self, known: &'a Folders) -> Self {
         Self { known: Some(known), ..self }
     }
@@ -99,13 +99,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Every opened folder of the places, each once.
+    /// Every folder that was opened and is the folder of a place in `places`, each once.
     pub(crate) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p ResolvedPath>) -> Folders {
         let mut folders = HashMap::new();
         let mut last = None;
         for place in places {
             let folder = place.folder();
-            // Mostly it is the folder of the place before.
+            // Most places are in the same folder as the one before.
             if last.replace(folder) != Some(folder) && !folders.contains_key(folder) {
                 let (handle, stat) = self.folder(place);
                 folders.insert(folder.to_owned(), (stat.clone(), handle.clone()));
@@ -120,7 +120,7 @@ impl<'a> Resolver<'a> {
         folders
     }
 
-    /// Reads everything in a folder that makes way for a file.
+    /// Lists everything in a folder that makes way for a file.
     pub(crate) fn look_into(&mut self, place: &mut ResolvedPath) -> Result<()> {
         let mut within = Vec::new();
         let mut todo = vec![place.path.clone()];
@@ -146,13 +146,13 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves one path as the caller wrote it. Something other than a folder above it is an error.
+    /// Resolves one path as the caller wrote it. It is an error if something other than a folder is on the way.
     pub(crate) fn place(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let place = self.place_beyond(path)?;
         place.obstructed().map_or(Ok(place), Err)
     }
 
-    /// The same; something other than a folder above it is recorded in the place, since the request may remove it.
+    /// Resolves one path; an obstacle on the way is recorded in the place, since it may be removed.
     pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
@@ -160,7 +160,7 @@ impl<'a> Resolver<'a> {
             // Before anything is opened, and again for the target of each symlink.
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
-                // Its target has just been removed.
+                // Its target has just disappeared.
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 PathStep::There(mut place) => {
                     self.check_repositories(&place, path)?;
@@ -170,8 +170,8 @@ impl<'a> Resolver<'a> {
                 PathStep::LinkedFolder => {
                     let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
-                    // It exists, so a folder that was missing for another path was made meanwhile: one of the two is
-                    // outdated.
+                    // It exists, but its folder was missing for another path: one of the two observations is out of
+                    // date.
                     if matches!(self.folders.get(rel.parent().as_os_str()), Some(ResolvedFolder::Missing)) {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
@@ -186,7 +186,7 @@ impl<'a> Resolver<'a> {
         Err(Error::io("resolve", path, Errno::LOOP.into()))
     }
 
-    /// The path in the workspace, lexically; if that fails for an absolute one, through its canonical folder.
+    /// The path in the workspace, lexically; or, for an absolute path where that fails, by the real path of its folder.
     fn relative(&self, path: &AskedPath) -> Result<RelPath> {
         if let Ok(normal) = RelPath::shared(path) {
             return Ok(normal);
@@ -204,7 +204,7 @@ impl<'a> Resolver<'a> {
 
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
         let beneath = real.strip_prefix(self.workspace.root.path()).map_err(|_| self.outside(path))?;
-        // The target of a symlink must obey the same rule as a path in a request.
+        // The target of a symlink must obey the same rule as a path of the request.
         if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
             return Err(refused(PathProblem::StateFolder, path));
         }
@@ -216,7 +216,7 @@ impl<'a> Resolver<'a> {
         Err(barred(&why, path))
     }
 
-    /// Refuses a place in a folder that git takes for a repository.
+    /// Refuses what is in a git repository.
     fn check_repositories(&mut self, place: &ResolvedPath, path: &Path) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
@@ -237,7 +237,7 @@ impl<'a> Resolver<'a> {
             Some(ResolvedFolder::Open(handle, _)) => handle.clone(),
             _ => match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => handle,
-                // It may be passed through but not opened; git could not open it either.
+                // A folder that may be passed through but not opened: git could not open it either.
                 Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
                 Err(e) => return Err(Error::io("open", self.workspace.path_of(folder), e)),
             },
@@ -273,7 +273,7 @@ impl<'a> Resolver<'a> {
                 found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing) => {
                     let is_obstacle = matches!(found, ResolvedFolder::Obstacle);
                     let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
-                    // Everything beneath a file is obstructed; the outermost is found last.
+                    // Beneath a file everything is obstructed; the file itself is found last.
                     obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
                     missing.push(path);
                     folder = folder.parent().unwrap_or(Path::new(""));
@@ -314,7 +314,7 @@ impl<'a> Resolver<'a> {
         Ok(&self.folders[folder.as_os_str()])
     }
 
-    /// Some kernels report a symlink as the last segment as "not a directory", so its metadata is read.
+    /// Some kernels report a symlink as the last segment as "not a directory": check which it is.
     fn not_a_folder(&self, folder: &Path) -> Result<ResolvedFolder> {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
             return Ok(ResolvedFolder::Obstacle);
@@ -328,8 +328,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Returns whether a root is, or is in, what git takes for a repository. The files of a work tree do not belong to git
-/// itself, wherever the tree is.
+/// True if a root is in a git repository, or is one. A work tree is not git's own folder, wherever it is.
 pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
     let root = &workspace.root;
     for (levels, folder) in root.path().ancestors().enumerate() {

@@ -1,17 +1,17 @@
-//! Refuses modes that make a program run as its owner or its group, whoever starts it.
+//! Refuses modes that make a program run as its owner or group, whoever starts it.
 
 use super::request_paths::ResolvedRequest;
 use crate::error::{ErrorKind, NextStep, Result};
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Mode, Request};
 
-/// The set-user-id and set-group-id bits.
+/// Set-user-id and set-group-id.
 const SET_ID: u32 = 0o6000;
 
-/// Refuses to give a file such a bit that it does not have yet.
+/// Refuses to give a file a set-id bit that it does not have.
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
-    for (file, (entry, target_ids)) in request.files.iter().zip(&resolved.target_ids).enumerate() {
+    for (entry, (file, target_ids)) in request.files.iter().zip(resolved.target_ids.numbered()) {
         let Some(Mode::Bits(bits)) = entry.mode else { continue };
         let had = resolved.places[target_ids.subject].stat.as_ref().map_or(0, |stat| stat.mode);
         if bits & SET_ID & !had != 0 {
@@ -20,7 +20,7 @@ pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()>
                  out; only whoever starts txedit can allow it",
                 entry.path.display()
             );
-            findings.push(ErrorKind::ValidationFailed, at_file(file, Some("mode")), message);
+            findings.push(ErrorKind::ValidationFailed, at_file(file.0, Some("mode")), message);
         }
     }
     findings.finish().map_err(|error| error.with_next([NextStep::AllowSetId]))

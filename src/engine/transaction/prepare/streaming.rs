@@ -1,4 +1,4 @@
-//! Files that are too large to be edited in memory.
+//! Edits files that are too large to be edited in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Large<'a> {
     cancel: &'a CancelToken,
 }
 
-/// Reads as much of a file as `edits` need. Without [`Large`] they need all of it.
+/// Reads a file as far as `edits` need it; without [`Large`], they need all of it.
 pub(crate) fn read<'a>(
     workspace: &'a Workspace,
     name: Name<'_>,
@@ -63,7 +63,7 @@ impl Base for Large<'_> {
 
     fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>> {
         match self.excerpt.edit(edits) {
-            // The error must say what is there instead, for which the whole file is needed.
+            // Only the whole file tells what stands there instead.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {
                 Ok(text::edit(&read_whole(self.workspace, &self.file, self.size, self.cancel)?, edits))
             }
@@ -85,7 +85,7 @@ impl Base for Large<'_> {
     }
 }
 
-/// Reads an existing range, piece by piece.
+/// Reads a range, which must exist, piece by piece.
 fn each_chunk(
     workspace: &Workspace,
     file: &Handle,

@@ -1,5 +1,5 @@
-//! Fills a slot with a source's content and its splices. A source that is not in memory is read again, and must still
-//! be the same.
+//! Fills a slot with a source's content and its splices. A source that was not kept in memory is read again, and must
+//! be unchanged.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) struct Filling<'a> {
     pub splices: &'a Splices,
     /// The digest of the result.
     pub digest: Digest,
-    /// The time when reading began, by the file system's clock.
+    /// The time at which reading began, by the file system's clock.
     pub read_at: Timestamp,
     pub cancel: &'a CancelToken,
 }
@@ -59,7 +59,7 @@ impl Filling<'_> {
         })
     }
 
-    /// Copies unchanged parts inside the system, sharing blocks if it can; returns the number of bytes written.
+    /// Copies unchanged ranges inside the kernel, shared where possible; returns the number of bytes.
     fn copy(&self, from: &Handle, path: &Path, size: u64) -> Result<u64> {
         let mut written = 0;
         for piece in self.splices.pieces(usize::try_from(size).unwrap_or(usize::MAX)) {
@@ -85,7 +85,7 @@ impl Filling<'_> {
         Ok(written)
     }
 
-    /// An error if the source changed since it was planned for. If its time proves nothing, the `bytes` decide.
+    /// Fails if the source changed since the plan was made. If its times prove nothing, `bytes` decides.
     fn check(&self, file: &Handle, path: &Path, bytes: impl FnOnce() -> Result<bool>) -> Result<()> {
         let now = self.workspace.stat_handle(file)?;
         let before = &self.source.snapshot;

@@ -1,4 +1,4 @@
-//! The mode, owner, attributes and time of a staged file.
+//! The mode, owner, attributes and time that a staged file is given.
 
 use super::{Staging, missing_parent};
 use crate::engine::transaction::prepare::prepared::Prepared;

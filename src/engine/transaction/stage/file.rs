@@ -1,6 +1,7 @@
-//! Stages new files, and copies of originals: makes them, fills them, sets their metadata.
+//! Stages new files and copies of originals: makes them, fills them, and sets their metadata.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -13,6 +14,7 @@ use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name, SlotGuard};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{original_name, slot_name};
 use crate::limits;
 use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
@@ -21,7 +23,7 @@ use crate::text::splice::Splices;
 /// The number of files that two threads stage together.
 const TOGETHER: usize = 128;
 
-/// A staged file, deleted when this is dropped.
+/// A staged file, which is deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct StagedFile {
     /// The file, open, if it is to be synced by itself.
@@ -33,10 +35,10 @@ pub(super) struct StagedFile {
 }
 
 impl Staging<'_> {
-    /// The staged file of an entry; if that is faster, those of the entries after it are staged with it.
+    /// The staged file of an entry; where that is faster, the files of the next entries are staged with it.
     pub(super) fn stage_file(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         new: &New,
         prepared: &Prepared,
         cancel: &CancelToken,
@@ -57,9 +59,9 @@ impl Staging<'_> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<StagedFile>> {
+    fn stage_some(&self, entry: EntryIndex, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<StagedFile>> {
         let entries = &prepared.plan.entries;
-        let one = |entry: usize| match &entries[entry].change {
+        let one = |entry: EntryIndex| match &entries[entry].change {
             PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new) => {
                 self.stage_one(entry, &entries[entry], new, prepared, cancel)
             }
@@ -68,15 +70,16 @@ impl Staging<'_> {
         let is_file = |entry: &&Entry| {
             matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
         };
-        let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
-        // The first file shows which attributes the folder passes on.
+        let count = entries.starting_at(entry).iter().take(TOGETHER).take_while(is_file).count();
+        // The first file tells what the folder passes on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
-        let (half, end) = (entry + count / 2, entry + count);
+        let (first, half, end) = (entry.0, entry.0 + count / 2, entry.0 + count);
+        let all = |range: Range<usize>| range.map(EntryIndex).map(one);
         std::thread::scope(|scope| {
-            let others = Builder::new().spawn_scoped(scope, || (half..end).map(one).collect::<Vec<_>>());
-            let mut staged: VecDeque<_> = (entry..half).map(one).collect();
+            let others = Builder::new().spawn_scoped(scope, || all(half..end).collect::<Vec<_>>());
+            let mut staged: VecDeque<_> = all(first..half).collect();
             // If no thread could be started, they are staged later.
             if let Ok(others) = others {
                 staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -87,7 +90,7 @@ impl Staging<'_> {
 
     fn stage_one(
         &self,
-        entry: usize,
+        entry: EntryIndex,
         planned: &Entry,
         new: &New,
         prepared: &Prepared,
@@ -105,10 +108,10 @@ impl Staging<'_> {
         })
     }
 
-    /// A copy of an original that has other names: through them its inode can be written while history holds it.
+    /// Copies an original that has other names, through which its inode could be written while history holds it.
     pub(super) fn copy_original(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         planned: &Entry,
         prepared: &Prepared,
         cancel: &CancelToken,
@@ -133,7 +136,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// Makes a new file in the transaction's folder, with content and metadata.
+    /// Makes a new file in the transaction's folder, with its content and metadata.
     fn fill(
         &self,
         name: &str,
@@ -160,7 +163,7 @@ impl Staging<'_> {
         workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
         let mut access = dress.access();
         if access.attributes.is_some() {
-            // Setting another mode changes its ACL.
+            // Changing the mode changes the ACL.
             access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
         let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();

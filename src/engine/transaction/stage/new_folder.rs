@@ -6,12 +6,14 @@ use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::slot_name;
 use crate::plan::Entry;
 
 impl Staging<'_> {
-    /// An empty folder, locked before it appears: no other process can edit beneath it before the commit is done.
-    pub(super) fn stage_folder(&mut self, entry: usize, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
+    /// Stages an empty folder, locked before it appears: no other process can edit beneath it before the commit is
+    /// complete.
+    pub(super) fn stage_folder(&mut self, entry: EntryIndex, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
         let workspace = self.transaction.workspace();
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
@@ -28,9 +30,7 @@ impl Staging<'_> {
         workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
         let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
         if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {
-            return Err(
-                Error::new(ErrorKind::LockTimeout, "another process locked a folder that was just staged").at(path)
-            );
+            return Err(Error::new(ErrorKind::LockTimeout, "somebody locked a folder that is not there yet").at(path));
         }
         let stat = workspace.fs().stat_handle(&folder).map_err(io("look at staged"))?;
         let handed_on = workspace.fs().attributes(&folder).map_err(io("read the attributes of staged"))?;

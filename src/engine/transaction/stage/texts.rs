@@ -1,4 +1,4 @@
-//! Writes the texts of a transaction's folder: its journal, and the report beside it.
+//! Writes the texts in a transaction's folder: its journal, and the report beside it.
 
 use std::io;
 
@@ -24,19 +24,19 @@ impl Staging<'_> {
         self.transaction.workspace().sync(hidden)
     }
 
-    /// Gives the journal its name. From here on it says what the slots are for, and they stay.
+    /// Gives the journal its name. From here on it says what the slots are for, and they are not deleted.
     pub(crate) fn name_journal(&mut self) -> Result<()> {
         assert!(self.hidden.is_some(), "the journal is written before it gets its name");
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, self.transaction.mark.file_name());
         self.transaction.workspace().rename(from, to, Rename::NoReplace)?;
-        self.unnamed = 0..0;
+        self.unnamed = 0;
         self.copies.clear();
         Ok(())
     }
 
-    /// Writes what was done, for the log. No decision depends on it.
+    /// Writes the report for the log. No decision rests on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
         let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
         self.report = Some(write_new_by(self.transaction.workspace(), name, tell)?);

@@ -238,7 +238,7 @@ fn foreign(sim: &SimFs, real: &Path, step: &Step) -> Option<[io::Result<()>; 2]>
 }
 
 fn told<T>(result: io::Result<T>) -> Result<T, Option<Errno>> {
-    result.map_err(|error| Errno::from_io_error(&error))
+    result.map_err(|error| crate::errno::of(&error))
 }
 
 /// Sets up what exists before the first step: files of root, and files with various permissions.

@@ -5,7 +5,7 @@ use super::*;
 use crate::fs::Stat;
 
 fn errno(error: &std::io::Error) -> Option<Errno> {
-    Errno::from_io_error(error)
+    crate::errno::of(error)
 }
 
 fn stat(fs: &impl Fs, folder: &Handle, name: &str) -> Stat {

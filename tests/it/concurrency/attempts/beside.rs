@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::{Durability, Engine, ErrorKind, Outcome};
 
 use super::apply;
 use crate::support::mounts::{self, Kind};

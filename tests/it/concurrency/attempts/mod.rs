@@ -9,20 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::CancelToken;
-use txedit::digest::Digest;
-use txedit::engine::{Durability, Engine, Settings, UndoOptions};
-use txedit::error::ErrorKind;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::fs::walk::SearchTree;
-use txedit::replace::{self, Query, ReplaceGuard};
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::search::{Query, ReplaceGuard, SearchTree};
+use txedit::{
+    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Settings, UndoOptions, search as replace, wire,
+};
 
 use crate::support::workspace::{Workspace, running, settings};
 
-fn apply(engine: &Engine, request: &Value) -> txedit::error::Result<txedit::engine::report::Report> {
+fn apply(engine: &Engine, request: &Value) -> txedit::Result<txedit::Report> {
     engine.apply(&wire::parse(request.to_string().as_bytes())?.into_request(PathRule::AbsoluteOrRelative)?, running())
 }
 
@@ -195,4 +191,27 @@ fn only_an_undo_that_spares_other_lines_is_tried_again() {
             assert_eq!(workspace.read("a"), "two\n2\n3\n4\n5\nline 1\n");
         }
     }
+}
+
+#[test]
+fn a_file_that_shrinks_while_its_undo_is_tried_out_is_told() {
+    let mut told = 0;
+    for nth in 1.. {
+        let workspace = Workspace::with(&[("a", "one\n2\n3\n4\n5\n")]);
+        workspace.apply(&json!({ "files": [edits("a")] })).unwrap();
+        let path = workspace.root().join("a");
+        fs::write(&path, "two\n2\n3\n4\n5\nline 1\n").unwrap();
+        let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+        let shrunk = path.clone();
+        let opens = |call: &FaultCall| call.operation == FaultOperation::OpenFile && call.path.ends_with("a");
+        faults.add(Rule::before(nth, move |_| fs::write(&shrunk, "").unwrap()).matching(opens));
+        let engine = Engine::with_fs(faults.clone(), workspace.root(), settings()).unwrap();
+        let options = UndoOptions::default().rebase(true).dry_run(true);
+        let done = engine.undo_with(None, &options, running());
+        if faults.fired() == 0 {
+            break;
+        }
+        told += usize::from(done.is_err());
+    }
+    assert!(told > 1, "{told}");
 }

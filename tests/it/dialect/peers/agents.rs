@@ -1,7 +1,7 @@
 //! What opencode, gemini-cli, cline and Roo Code do otherwise.
 
 use serde_json::json;
-use txedit::error::ErrorKind;
+use txedit::ErrorKind;
 
 use super::{becomes, block, envelope, refused};
 use crate::support::workspace::Workspace;

@@ -5,8 +5,8 @@ use std::fs;
 use super::super::apply;
 use super::{becomes, folder, refused};
 use crate::support::workspace::Workspace;
-use txedit::dialect::Patch;
-use txedit::error::{Detail, ErrorKind};
+use txedit::error::Detail;
+use txedit::{ErrorKind, Patch};
 
 #[test]
 fn neither_attributes_nor_configuration_of_git_are_read() {

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use serde_json::json;
 use tempfile::TempDir;
-use txedit::error::{Detail, ErrorKind};
+use txedit::ErrorKind;
+use txedit::error::Detail;
 
 use super::apply;
 use crate::support::workspace::Workspace;

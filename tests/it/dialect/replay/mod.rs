@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tempfile::TempDir;
-use txedit::error::{Detail, Error, ErrorKind};
-use txedit::request::edit::Matching;
+use txedit::error::Detail;
+use txedit::{Error, ErrorKind, Matching};
 
 use super::random::{Random, Repository};
 use super::{Tree, apply_request, has_git, read, variable, write};

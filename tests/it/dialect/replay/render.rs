@@ -1,12 +1,9 @@
 //! What a diff of git says, in the other formats.
 
 use serde_json::{Value, json};
-use txedit::dialect::{Format, Patch};
-use txedit::error::Result;
-use txedit::request::Request;
-use txedit::request::edit::Matching;
-use txedit::request::validate::PathRule;
+use txedit::patch::Format;
 use txedit::wire::request;
+use txedit::{Matching, Patch, PathRule, Request, Result};
 
 use super::{Random, Tree};
 

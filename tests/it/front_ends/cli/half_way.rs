@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use txedit::engine::RecoverOptions;
-use txedit::error::{ErrorKind, NextStep, Outcome};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::{ErrorKind, NextStep, Outcome, RecoverOptions};
 
 use super::Workspace;
 use super::interrupted::{contents, killed_with};

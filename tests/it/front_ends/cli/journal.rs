@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use txedit::digest::Digest;
-use txedit::identity::Identity;
-use txedit::journal::record::encode;
+use txedit::Digest;
 use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, VERSION};
-use txedit::path::RelPath;
-use txedit::plan::{Access, FileState};
+use txedit::testing::internals::identity::Identity;
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::path::RelPath;
+use txedit::testing::internals::plan::{Access, FileState};
 
 use super::Workspace;
 
@@ -39,7 +39,7 @@ fn journal() -> Journal {
         original: identity(3),
     };
     let record = Record { path: RelPath::new("src/a.rs").unwrap(), change };
-    Journal { header, entries: vec![record], back_on_crash: false }
+    Journal { header, entries: vec![record].into(), back_on_crash: false }
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn what_is_written_late_into_what_was_taken_back_is_told() {
     here.run(&["edit", "other", "--old", "one", "--new", "two"]).exits(0);
     let told = warnings(&here);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("notes was written after it was taken back"), "{told:?}");
+    assert!(told[0].contains("notes was written after it was rolled back"), "{told:?}");
     let path = told[0].split("what it wrote is in ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     assert_eq!(fs::read_to_string(path).unwrap(), "two\nprecious\n");
     assert_eq!(fs::read_to_string(here.path().join("notes")).unwrap(), "one\n");

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use txedit::digest::Digest;
+use txedit::Digest;
 
 use super::{Ran, Workspace, run};
 

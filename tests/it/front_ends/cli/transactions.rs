@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use txedit::fs::Fs;
-use txedit::fs::os::OsFs;
+use txedit::fs::{Fs, OsFs};
 
 use super::{Ran, Workspace, run, text};
 

@@ -9,8 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use txedit::fs::Fs as _;
-use txedit::fs::os::OsFs;
+use txedit::fs::{Fs as _, OsFs};
 
 use super::{Root, terminate, wait};
 

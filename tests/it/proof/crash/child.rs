@@ -10,12 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
-use txedit::engine::{Decision, Engine, RecoverOptions};
-use txedit::error::Error;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::path::STATE_FOLDER;
-use txedit::request::validate::PathRule;
+use txedit::testing::internals::path::STATE_FOLDER;
+use txedit::{Decision, Engine, Error, PathRule, RecoverOptions};
 
 use super::{alone, settings};
 use crate::support::name_of;
@@ -212,7 +210,7 @@ fn act(role: Role, engine: &Engine, request: &str) -> Result<String, Error> {
 }
 
 /// A request from its JSON.
-pub(super) fn parse(json: &str) -> txedit::request::Request {
+pub(super) fn parse(json: &str) -> txedit::Request {
     txedit::wire::parse(json.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap()
 }
 

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use txedit::engine::{Decision, RecoverOptions};
-use txedit::error::{ErrorKind, NextStep};
+use txedit::{Decision, ErrorKind, NextStep, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};
 use super::scene::{self, Node, Scene, Tree, names, tree};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::engine::RecoverOptions;
-use txedit::engine::report::RecoveryAction;
-use txedit::journal::record::Chain;
+use txedit::RecoverOptions;
 use txedit::journal::scan;
+use txedit::report::RecoveryAction;
+use txedit::testing::internals::journal::record::Chain;
 
 use super::child::{self, End, Moment, Role, command, killed_at};
 use super::scene::{self, Node, Scene, Tree, names, tree};

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::engine::{Engine, RecoverOptions};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultFs, Rule};
-use txedit::fs::os::OsFs;
+use txedit::{Engine, ErrorKind, Outcome, RecoverOptions};
 
 use super::child::{append, parse};
 use super::scene::{self, Node, Scene};

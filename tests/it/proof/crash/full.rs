@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::{ErrorKind, Outcome};
 
 use super::child::{self, End, Moment, Role, barred_at, command, parse};
 use super::kills::recover_and_look;

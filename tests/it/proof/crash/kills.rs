@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use txedit::engine::RecoverOptions;
+use txedit::RecoverOptions;
 
 use super::child::{self, End, Moment, Role, command, killed_at};
 use super::scene::{self, Scene, names};

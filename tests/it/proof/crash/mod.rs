@@ -21,10 +21,10 @@ mod waiter;
 use std::time::Duration;
 
 use crate::support::is_full;
-use txedit::engine::{Engine, Run, Settings};
+use txedit::{Engine, Run, Settings};
 
 fn settings(lock_timeout: Duration) -> Settings {
-    let retention = txedit::engine::Retention::default();
+    let retention = txedit::Retention::default();
     Settings::default().lock_timeout(lock_timeout).retention(retention).program("txedit tests")
 }
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use txedit::engine::RecoverOptions;
-use txedit::error::{ErrorKind, NextStep};
-use txedit::journal::{record, scan};
+use txedit::journal::scan;
+use txedit::testing::internals::journal::record;
+use txedit::{ErrorKind, NextStep, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};
 use super::kills::recover_and_look;

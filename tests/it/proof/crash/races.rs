@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use txedit::engine::Engine;
-use txedit::error::{Error, ErrorKind};
+use txedit::{Engine, Error, ErrorKind};
 
 use super::alone;
 use super::child::{self, End, Role, append, command};

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use txedit::path::STATE_FOLDER;
+use txedit::testing::internals::path::STATE_FOLDER;
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -139,7 +139,7 @@ fn an_undo_can_be_killed_at_any_call() {
                 engine(&scene.root).apply(&child::parse(scene::REQUEST), alone()).unwrap();
                 let end = child::run(killed_at(command(Role::Undo, &scene.root, ""), Moment::Write(n)));
                 let told = format!("undo killed at {n}: {end:?}");
-                let recovered = engine(&scene.root).recover(None, txedit::engine::RecoverOptions::default()).unwrap();
+                let recovered = engine(&scene.root).recover(None, txedit::RecoverOptions::default()).unwrap();
                 let told = format!("{told}: {recovered:?}");
                 // What is restored is a copy, another inode: the trees alone are compared.
                 let now = scene.now();

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use txedit::engine::report::Recovered;
-use txedit::engine::{Decision, RecoverOptions};
+use txedit::report::Recovered;
+use txedit::{Decision, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, append, command, killed_at};
 use super::engine;
@@ -180,7 +180,7 @@ fn foreign_contents_stay(root: &Path, acts: &[Act], before: &[(&str, Option<Stri
     }
 }
 
-fn recover(root: &Path, options: RecoverOptions) -> Result<Recovered, txedit::error::Error> {
+fn recover(root: &Path, options: RecoverOptions) -> Result<Recovered, txedit::Error> {
     let id = names(root, "txn").remove(0);
     Ok(engine(root).recover(Some(&id), options)?.remove(0))
 }

@@ -1,8 +1,7 @@
 //! Commits beside a program that is quicker than a sync: edits are swapped before their contents are durable.
 
-use txedit::engine::Engine;
-use txedit::error::ErrorKind;
 use txedit::testing::{Acts, Explored, Explorer, Foreign, ForeignDeed, Script, Violation};
+use txedit::{Engine, ErrorKind};
 
 use super::{as_on_fuse, explore, explore_once, scripts, seeded, so_far};
 use crate::proof::foreign;

@@ -1,11 +1,11 @@
 //! The check gate under crashes: until the done mark everything goes back, whatever the check wrote.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, Step, Terms};
-use txedit::commit::{backward, forward};
 use txedit::fs::sim::SimFs;
 use txedit::journal::Mark;
-use txedit::journal::recover;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, RollbackStep, StepPhase, Terms};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
 use txedit::testing::{Explorer, Script};
 
 use super::{explore_once, scripts, seeded, so_far};
@@ -119,13 +119,13 @@ fn a_check_that_moves_the_tree_and_fails_breaks_no_promise() {
 
 #[test]
 fn a_folder_that_is_not_found_again_is_noticed() {
-    let undo = |n, mark: Mark, durable| {
-        let mut steps = backward::undo(n, mark, durable);
-        steps.retain(|step| !matches!(step, Step::FindFolder(_)));
+    let rollback = |n, mark: Mark, durable| {
+        let mut steps = backward::rollback(n, mark, durable);
+        steps.retain(|step| !matches!(step, RollbackStep::FindFolder(_)));
         steps
     };
     for (what, deed) in DEEDS.into_iter().filter(|(what, _)| what.contains("a folder")) {
-        is_noticed(&turned(deed).named(what).protocol(broken(Protocol { undo, ..PROTOCOL })));
+        is_noticed(&turned(deed).named(what).protocol(broken(Protocol { rollback, ..PROTOCOL })));
     }
 }
 
@@ -141,7 +141,7 @@ fn broken(protocol: Protocol) -> &'static Protocol {
 }
 
 /// The commit, with the check's own steps changed.
-fn commit_but(n: usize, terms: Terms, keep: fn(&Step) -> bool) -> Vec<txedit::commit::step::StepPhase> {
+fn commit_but(n: usize, terms: Terms, keep: fn(&CommitStep) -> bool) -> Vec<StepPhase> {
     let mut phases = forward::commit(n, terms);
     for phase in &mut phases {
         phase.steps.retain(keep);
@@ -151,7 +151,7 @@ fn commit_but(n: usize, terms: Terms, keep: fn(&Step) -> bool) -> Vec<txedit::co
 
 #[test]
 fn a_check_whose_mark_is_left_out_is_noticed() {
-    let commit = |n, terms| commit_but(n, terms, |step| *step != Step::Mark(Mark::Check));
+    let commit = |n, terms| commit_but(n, terms, |step| *step != CommitStep::Mark(Mark::Check));
     let spoils = |machine: &SimFs| {
         rewrites(machine);
         false
@@ -161,7 +161,7 @@ fn a_check_whose_mark_is_left_out_is_noticed() {
 
 #[test]
 fn what_a_check_wrote_and_nobody_synced_is_noticed() {
-    let commit = |n, terms| commit_but(n, terms, |step| *step != Step::Barrier(Barrier::Checked));
+    let commit = |n, terms| commit_but(n, terms, |step| *step != CommitStep::Barrier(Barrier::Checked));
     let formats = |machine: &SimFs| {
         drop(machine.write_in_place("/w/a", b"formatted a\n"));
         true
@@ -172,11 +172,11 @@ fn what_a_check_wrote_and_nobody_synced_is_noticed() {
 #[test]
 fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
     // The mark of an undo forgets that a check was there.
-    let undo = |n, mark: Mark, durable| {
-        let mut steps = backward::undo(n, mark, durable);
+    let rollback = |n, mark: Mark, durable| {
+        let mut steps = backward::rollback(n, mark, durable);
         for step in &mut steps {
-            if *step == Step::Mark(Mark::CheckUndo) {
-                *step = Step::Mark(Mark::Undo);
+            if *step == RollbackStep::Mark(Mark::CheckUndo) {
+                *step = RollbackStep::Mark(Mark::Undo);
             }
         }
         steps
@@ -185,7 +185,7 @@ fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
         rewrites(machine);
         false
     };
-    is_noticed(&checked("an undo as of no check", spoils).protocol(broken(Protocol { undo, ..PROTOCOL })));
+    is_noticed(&checked("an undo as of no check", spoils).protocol(broken(Protocol { rollback, ..PROTOCOL })));
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use txedit::engine::{Engine, Run};
-use txedit::error::Result;
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Acts, Script};
+use txedit::{Engine, Result, Run};
 
 use super::{as_on_fuse, explore_once, scripts};
 
@@ -71,7 +70,7 @@ pub(crate) fn in_three_acts() -> Script {
 const STAGED: [usize; 4] = [0, 2, 3, 0];
 
 fn what_was_staged_is_there(engine: &Engine, acts: Acts) -> std::result::Result<(), String> {
-    let told = |error: txedit::error::Error| error.to_string();
+    let told = |error: txedit::Error| error.to_string();
     let open = open_id(engine).map_err(told)?;
     let is_committed = !engine.log(usize::MAX, Some(Path::new("long"))).map_err(told)?.is_empty();
     if let (true, Some(id)) = (is_committed, &open) {

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::request::Request;
+use txedit::report::RecoveryAction;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::{Explorer, Script, ScriptPair};
+use txedit::{Engine, RecoverOptions, Request, Run, Settings};
 
 use super::scripts::{creates, deletes, files, renames, replaces, request, script};
 use super::{seeded, so_far};
@@ -107,7 +106,7 @@ fn with_history(machine: &SimFs, request: &Request) {
 }
 
 /// Undoes the transaction that [`with_history`] made, whatever came after it.
-fn undo(engine: &Engine) -> txedit::error::Result<()> {
+fn undo(engine: &Engine) -> txedit::Result<()> {
     let log = engine.log(usize::MAX, None)?;
     // The newest comes first, and the oldest made the state folder.
     let made = log.iter().rev().nth(1).unwrap();
@@ -115,7 +114,7 @@ fn undo(engine: &Engine) -> txedit::error::Result<()> {
 }
 
 /// Recovers until nobody is at it any more.
-fn recover(engine: &Engine) -> txedit::error::Result<()> {
+fn recover(engine: &Engine) -> txedit::Result<()> {
     while engine.recover(None, RecoverOptions::default())?.iter().any(|report| report.action == RecoveryAction::Running)
     {
     }

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::engine::{Decision, Engine, RecoverOptions, Settings};
-use txedit::errno::Errno;
-use txedit::error::ErrorKind;
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::request::Request;
+use txedit::testing::Errno;
+use txedit::{Check, Decision, Engine, ErrorKind, RecoverOptions, Request, Settings};
 
 use super::scripts::{self, creates, replaces, request};
 use crate::support::workspace::running;

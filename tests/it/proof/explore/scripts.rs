@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use txedit::fs::sim::SimFs;
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 use txedit::testing::Script;
+use txedit::{Anchor, Change, Count, Edit, FileRequest, IfExists, Matching, Mode, RenameTo, Request};
 
 pub(crate) fn file(path: &str, change: Change) -> FileRequest {
     FileRequest::new(path, change)

@@ -5,12 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use txedit::engine::{Engine, RecoverOptions, Run, Settings};
-use txedit::error::{ErrorKind, Outcome, Result};
-use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::request::Request;
+use txedit::fs::{Fs, OsFs};
+use txedit::{Engine, ErrorKind, Outcome, RecoverOptions, Request, Result, Run, Settings};
 
 use super::share;
 use crate::proof::crash::was_taken_back;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
+use txedit::{Engine, RecoverOptions, Run, Settings};
 
 use crate::proof::explore::scripts::{self, replaces, request};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::engine::report::Pruned;
-use txedit::engine::{Engine, Retention, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
+use txedit::report::Pruned;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::{ForeignDeed, Script};
+use txedit::{Engine, Retention, Run, Settings};
 
 use super::explore;
 use crate::proof::explore::scripts::{self, creates, deletes, replaces, request};

@@ -4,9 +4,9 @@ pub(crate) mod late;
 mod raced;
 mod together;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
-use txedit::journal::recover::{Seen, is_new};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::recover::{Seen, is_new};
 use txedit::testing::{Explorer, ForeignDeed, Script};
 
 use crate::proof::explore::{scripts, seeded, share, so_far};

@@ -1,9 +1,10 @@
 //! Several things go wrong together.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::engine::Durability;
+use txedit::Durability;
 use txedit::journal::Record;
-use txedit::journal::recover::{self, Observed, Seen};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Observed, Seen};
 use txedit::testing::{Explored, ForeignDeed, Script, Violation};
 
 use super::{creations, deeds, deeds_of_three, explore, explorer};
@@ -95,14 +96,14 @@ fn inodes_told_by_their_number_alone_are_noticed() {
 
 #[test]
 fn a_failed_sync_that_goes_unnoticed_is_noticed() {
-    use txedit::commit::forward;
-    use txedit::commit::step::OnFailure;
+    use txedit::testing::internals::commit::forward;
+    use txedit::testing::internals::commit::step::{OnFailure, StepPhase};
     // The commit goes on although its first barrier failed, and the pages are lost.
     let commit = |n, durable| {
         let mut phases = forward::commit(n, durable);
         let barrier = phases[0].steps.len() - n - 1;
         let steps = phases[0].steps.split_off(barrier);
-        let ignored = txedit::commit::step::StepPhase { on_failure: OnFailure::Warn, steps };
+        let ignored = StepPhase { on_failure: OnFailure::Warn, steps };
         phases.insert(1, ignored);
         phases
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use txedit::error::{ErrorKind, Outcome};
+use txedit::{ErrorKind, Outcome};
 
 use super::reference::{self, Ask, Files, difference};
 use super::world::{Committed, Step, World, request, with_run};

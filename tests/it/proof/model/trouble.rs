@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use txedit::engine::Retention;
-use txedit::engine::report::Report;
-use txedit::error::{Error, Outcome};
 use txedit::fs::sim::{Action as Act, Policy, SimFs};
+use txedit::testing::Errno;
+use txedit::{Error, Outcome, Report, Retention};
 
 use super::action::Foreign;
 use super::reference::{self, Ask, Files, difference};
@@ -158,7 +157,7 @@ impl World {
 
     /// A failed call: all old with a truthful outcome, or all new.
     pub(super) fn fault(&mut self, asks: &[Ask], call: u64) -> Step {
-        let fail = |mutates| if mutates { Act::Fail(txedit::errno::Errno::IO) } else { Act::Continue };
+        let fail = |mutates| if mutates { Act::Fail(Errno::IO) } else { Act::Continue };
         let done = self.run_with(asks, call, fail);
         self.counts.faults += 1;
         let expected = reference::apply(&self.files, asks);

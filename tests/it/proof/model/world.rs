@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::engine::report::Report;
-use txedit::engine::{Engine, RecoverOptions, Run, Settings};
-use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::sim::SimFs;
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use txedit::{
+    Anchor, Change, Count, Edit, Engine, Error, ErrorKind, FileRequest, IfExists, Matching, Mode, Outcome,
+    RecoverOptions, RenameTo, Report, Request, Run, Settings,
+};
 
 use super::action::{Action, Foreign};
 use super::open::Open;

@@ -4,14 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::report::Report;
-use txedit::engine::{Engine, Retention, Run, Settings};
-use txedit::error::Result;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::fs::{Fs, Name, Rename};
+use txedit::testing::internals::commit::Protocol;
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::{Engine, Report, Result, Retention, Run, Settings};
 
 use super::broken;
 use crate::proof::explore::scripts::{self, replaces, request};

@@ -1,10 +1,10 @@
 //! Mutants of commits beside a program that is quicker than a sync.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, Step};
-use txedit::commit::{backward, forward};
-use txedit::journal::recover;
 use txedit::testing::Explorer;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, RollbackStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
 
 use super::{broken, phases_without, without};
 use crate::proof::explore::{contended, scripts};
@@ -19,7 +19,7 @@ fn is_caught(protocol: Protocol) {
 
 #[test]
 fn contents_not_durable_before_the_done_mark_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Contents));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::Contents));
     is_caught(Protocol { commit, ..PROTOCOL });
 }
 
@@ -27,7 +27,7 @@ fn contents_not_durable_before_the_done_mark_are_noticed() {
 fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
-        phases[0].steps.retain(|step| *step != Step::SyncFolder);
+        phases[0].steps.retain(|step| *step != CommitStep::SyncFolder);
         phases
     };
     is_caught(Protocol { commit, ..PROTOCOL });
@@ -35,7 +35,7 @@ fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable_is_noticed() 
 
 #[test]
 fn a_journal_that_tells_of_the_first_contents_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Replace);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::ReplaceJournal);
     is_caught(Protocol { commit, ..PROTOCOL });
 }
 
@@ -47,8 +47,8 @@ fn contents_that_are_not_known_told_by_their_digests_are_noticed() {
 /// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
 #[test]
 fn a_rollback_without_a_look_at_the_name_of_the_journal_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::VerifyMark);
-    let script = scripts::pair().contended().protocol(broken(Protocol { undo, ..PROTOCOL }));
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::VerifyMark);
+    let script = scripts::pair().contended().protocol(broken(Protocol { rollback, ..PROTOCOL }));
     let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     match explorer.inject(&script, None, 1) {
         Ok(found) => panic!("not noticed: {found}"),

@@ -8,13 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::commit::{backward, forward};
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::recover::{self, Class, Observed};
-use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::journal::{EntryIndex, Mark, Record, RecordedChange};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, FinishStep, RollbackStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed};
 use txedit::testing::scenario::{Player, Scenario, play};
 
 use super::{broken, phases_without, without};
@@ -37,8 +38,9 @@ fn is_inside(path: &Path) -> bool {
 }
 
 fn without_finding_folders() -> Player {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, Step::FindFolder(_)));
-    by(Protocol { undo, ..PROTOCOL })
+    let rollback =
+        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
+    by(Protocol { rollback, ..PROTOCOL })
 }
 
 /// What goes back into a slot, or out of one, keeps what it wears.
@@ -55,7 +57,7 @@ fn without_handing_on() -> Player {
 }
 
 fn without_verified_folders() -> Player {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::VerifyFolders);
     by(Protocol { commit, ..PROTOCOL })
 }
 
@@ -115,7 +117,7 @@ fn without_owners_of_folders() -> Player {
 }
 
 fn without_looks() -> Player {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     by(Protocol { commit, ..PROTOCOL })
 }
 
@@ -200,14 +202,14 @@ fn with_files_that_have_no_entry() -> Player {
 }
 
 fn with_recoveries_that_leave_folders() -> Player {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Tidy);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
     by(Protocol { finish, ..PROTOCOL })
 }
 
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 31] = [
+const NOTICED: [Noticed; 32] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -259,6 +261,11 @@ const NOTICED: [Noticed; 31] = [
         "holds the original, unchanged, which is nobody else's",
     ),
     ("an_attribute_set_in_the_moment_of_the_swap_is_not_lost", without_looks, "acknowledged, and not what"),
+    (
+        "an_attribute_set_while_a_recovery_swaps_forward_and_back_is_not_lost",
+        without_handing_on,
+        "and nothing tells of it",
+    ),
     ("an_attribute_set_while_a_file_is_taken_back_and_put_again_stays", without_handing_on, "and nothing tells of it"),
     ("a_file_that_went_back_before_a_crash_has_its_original", without_a_class_of_what_went_back, "b is as it was"),
     (

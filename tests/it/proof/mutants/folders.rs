@@ -1,11 +1,12 @@
 //! What protects files and folders that become each other.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::commit::{backward, forward};
-use txedit::journal::recover::{self, Class, Observed, Seen};
 use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::ForeignDeed;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, RollbackStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed, Seen};
 
 use super::{broken, is_caught, is_caught_with, phases_without};
 use crate::proof::explore::scripts;
@@ -17,7 +18,7 @@ fn filled() -> Vec<(&'static str, ForeignDeed)> {
 
 #[test]
 fn a_folder_that_goes_and_is_not_looked_into_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |step| matches!(step, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |step| matches!(step, CommitStep::VerifySwap(_)));
     is_caught_with(&scripts::folder_to_file().protocol(broken(Protocol { commit, ..PROTOCOL })), &filled());
 }
 
@@ -46,19 +47,19 @@ fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared_is_noticed(
 
 #[test]
 fn folders_taken_back_before_what_is_in_them_are_noticed() {
-    let undo = |n, mark: Mark, durable| {
-        let steps = backward::undo(n, mark, durable);
-        let is_back = |step: &Step| matches!(step, Step::TakeBack(_) | Step::FindFolder(_));
+    let rollback = |n, mark: Mark, durable| {
+        let steps = backward::rollback(n, mark, durable);
+        let is_back = |step: &RollbackStep| matches!(step, RollbackStep::RollBack(_) | RollbackStep::FindFolder(_));
         let first = steps.iter().position(is_back).unwrap_or(0);
         let (before, rest) = steps.split_at(first);
-        let (mut back, after): (Vec<Step>, Vec<Step>) = rest.iter().partition(|step| is_back(step));
+        let (mut back, after): (Vec<RollbackStep>, Vec<RollbackStep>) = rest.iter().partition(|step| is_back(step));
         back.sort_by_key(|step| match step {
-            Step::FindFolder(entry) => (*entry, 0),
-            Step::TakeBack(entry) => (*entry, 1),
+            RollbackStep::FindFolder(entry) => (entry.0, 0),
+            RollbackStep::RollBack(entry) => (entry.0, 1),
             _ => (n, 2),
         });
         before.iter().copied().chain(back).chain(after).collect()
     };
     let script = scripts::file_and_folder_checked(|_| false);
-    is_caught(&script.protocol(broken(Protocol { undo, ..PROTOCOL })));
+    is_caught(&script.protocol(broken(Protocol { rollback, ..PROTOCOL })));
 }

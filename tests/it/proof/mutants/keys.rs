@@ -4,14 +4,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::commit::Protocol;
-use txedit::commit::forward;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::{Step, StepPhase, Terms};
-use txedit::engine::Engine;
-use txedit::error::{ErrorKind, Outcome, Result};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::testing::internals::commit::step::{CommitStep, StepPhase, Terms};
+use txedit::testing::internals::commit::{Protocol, forward};
+use txedit::{Engine, ErrorKind, Outcome, Result};
 
 use super::{broken, phases_without};
 use crate::support::workspace::{Workspace, settings};
@@ -198,5 +196,5 @@ fn a_key_of_what_nobody_is_at_is_not_waited_for() {
 }
 
 fn unlooked(entries: usize, terms: Terms) -> Vec<StepPhase> {
-    phases_without(forward::commit(entries, terms), |step| step == Step::LookForKey)
+    phases_without(forward::commit(entries, terms), |step| step == CommitStep::LookForKey)
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
-use txedit::journal::recover::{self, Class, Observed};
 use txedit::testing::ForeignDeed;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed};
 
 use super::{broken, is_caught_with, scenes, without_crashes};
 use crate::proof::explore::scripts;

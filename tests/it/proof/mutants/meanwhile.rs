@@ -4,23 +4,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::engine::Run;
+use txedit::Run;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::journal::recover::{Observed, Seen};
-use txedit::journal::{Record, recover};
+use txedit::journal::Record;
+use txedit::limits::READ_AGAIN_BYTES;
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::CommitStep;
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Observed, Seen};
 use txedit::testing::{ForeignDeed, Role, Script};
 
-use super::{broken, is_caught_with, phases_without};
+use super::{broken, is_caught_with, phases_without, without_crashes};
 use crate::proof::explore::scripts;
 
 #[test]
 fn permissions_that_are_not_looked_at_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     let files = vec![scripts::replaces("a", "one", "two")];
     let script = scripts::attributed().apply(scripts::request(files));
     for permission in crate::proof::foreign::permissions("/w/a") {
@@ -61,7 +63,7 @@ fn permissions_that_are_not_handed_over_are_noticed() {
 
 #[test]
 fn folders_that_are_not_verified_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::VerifyFolders);
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into()))]);
 }
@@ -106,4 +108,25 @@ fn permissions_that_are_not_handed_on_are_noticed() {
         Arc::new(faults)
     };
     assert!(!is_handed_on(unset), "it was not noticed");
+}
+
+#[test]
+fn a_young_time_that_proves_something_is_noticed() {
+    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
+    // whatever its time says.
+    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
+    let young = || {
+        Script::new("young", move |machine| {
+            machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
+            machine.create("/w/a", large("a one\n")).unwrap();
+        })
+        .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
+    };
+    let deeds = [("/w/a", ForeignDeed::Write(large("a 1ne\n").into_bytes()))];
+    let found = without_crashes().explore_deeds(&young(), &deeds, 1);
+    found.unwrap_or_else(|violation| panic!("{violation}"));
+    is_caught_with(
+        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
+        &deeds,
+    );
 }

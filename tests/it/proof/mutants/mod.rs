@@ -58,16 +58,16 @@
 //!   takes it along. With both left out it is noticed.
 
 use std::sync::{Arc, Mutex};
+use txedit::journal::EntryIndex;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, Step, StepPhase, Terms};
-use txedit::commit::{backward, forward};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::recover::{Ages, Observed, Seen};
-use txedit::journal::recover::{Class, RecoveryDecision};
-use txedit::journal::{Mark, Record, RecordedChange, recover};
-use txedit::limits::READ_AGAIN_BYTES;
+use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, RollbackStep, StepPhase, Terms};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Ages, Class, Observed, RecoveryDecision, Seen};
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Role, Script};
 
 use crate::proof::explore::scripts;
@@ -132,16 +132,16 @@ fn written() -> Vec<(&'static str, ForeignDeed)> {
     vec![("/w/a", ForeignDeed::Write(b"somebody else's\n".to_vec()))]
 }
 
-fn phases_without(phases: Vec<StepPhase>, left_out: fn(Step) -> bool) -> Vec<StepPhase> {
+fn phases_without(phases: Vec<StepPhase>, left_out: fn(CommitStep) -> bool) -> Vec<StepPhase> {
     phases.into_iter().map(|phase| StepPhase { steps: without(phase.steps, left_out), ..phase }).collect()
 }
 
-fn without(steps: Vec<Step>, left_out: fn(Step) -> bool) -> Vec<Step> {
+fn without<S: Copy>(steps: Vec<S>, left_out: fn(S) -> bool) -> Vec<S> {
     steps.into_iter().filter(|step| !left_out(*step)).collect()
 }
 
 /// The same steps, with two that follow each other in the other order.
-fn exchanged(mut steps: Vec<Step>, first: Step, second: Step) -> Vec<Step> {
+fn exchanged<S: Copy + PartialEq>(mut steps: Vec<S>, first: S, second: S) -> Vec<S> {
     if let Some(at) = steps.windows(2).position(|pair| pair == [first, second]) {
         steps.swap(at, at + 1);
     }
@@ -166,13 +166,13 @@ fn unsynced(
 
 #[test]
 fn a_commit_without_barrier_one_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::First));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::First));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn a_journal_that_is_not_synced_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncJournal);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncJournal);
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
@@ -180,7 +180,8 @@ fn a_journal_that_is_not_synced_is_noticed() {
 fn a_journal_named_before_it_is_synced_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
-        phases[0].steps = exchanged(std::mem::take(&mut phases[0].steps), Step::SyncJournal, Step::NameJournal);
+        phases[0].steps =
+            exchanged(std::mem::take(&mut phases[0].steps), CommitStep::SyncJournal, CommitStep::NameJournal);
         phases
     };
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
@@ -190,8 +191,8 @@ fn a_journal_named_before_it_is_synced_is_noticed() {
 fn a_target_touched_before_barrier_one_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
-        let (barrier, rest): (Vec<Step>, Vec<Step>) =
-            phases[0].steps.iter().partition(|s| **s == Step::Barrier(Barrier::First));
+        let (barrier, rest): (Vec<CommitStep>, Vec<CommitStep>) =
+            phases[0].steps.iter().partition(|s| **s == CommitStep::Barrier(Barrier::First));
         phases[0].steps = rest;
         phases[1].steps.splice(2..2, barrier);
         phases
@@ -201,26 +202,26 @@ fn a_target_touched_before_barrier_one_is_noticed() {
 
 #[test]
 fn a_commit_acknowledged_before_barrier_two_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Second));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::Second));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn a_missing_done_mark_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Mark(Mark::Done));
     is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn a_folder_dropped_before_the_undo_is_synced_is_noticed() {
-    let undo =
-        |n, mark, durable| exchanged(backward::undo(n, mark, durable), Step::Barrier(Barrier::Undone), Step::Drop);
-    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+    let rollback =
+        |n, mark, durable| exchanged(backward::rollback(n, mark, durable), RollbackStep::Sync, RollbackStep::Drop);
+    is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
 fn a_recovery_without_its_last_sync_is_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Barrier(Barrier::Second));
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Sync);
     is_caught(&scripts::three().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
@@ -288,20 +289,20 @@ fn a_journal_that_changes_after_its_seal_is_noticed() {
 
 #[test]
 fn an_undo_without_its_barrier_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::Barrier(Barrier::Undone));
-    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::Sync);
+    is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
 fn swaps_that_are_not_looked_at_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)));
     is_caught_with(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
 }
 
 #[test]
 fn the_look_before_the_swap_can_be_left_out() {
     // The look after the swap finds all that this one would; it only saves the undo.
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Recheck(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifyTarget(_)));
     let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
     let found = crate::proof::foreign::explorer().explore_deeds(&script, &written(), 4);
     found.unwrap_or_else(|violation| panic!("{violation}"));
@@ -355,8 +356,8 @@ fn a_done_mark_before_the_look_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let steps = &mut phases[1].steps;
-        steps.retain(|step| *step != Step::Mark(Mark::Done));
-        steps.insert(1, Step::Mark(Mark::Done));
+        steps.retain(|step| *step != CommitStep::Mark(Mark::Done));
+        steps.insert(1, CommitStep::Mark(Mark::Done));
         phases
     };
     is_caught_with(&scripts::pair().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
@@ -364,14 +365,14 @@ fn a_done_mark_before_the_look_is_noticed() {
 
 #[test]
 fn a_missing_done_mark_beside_a_late_writer_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Mark(Mark::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/a", ForeignDeed::AppendToOld(b"late\n".to_vec()))]);
 }
 
 #[test]
 fn removed_folders_that_are_not_synced_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncTidied);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
@@ -412,27 +413,6 @@ fn torn_content_taken_for_the_original_is_noticed() {
     is_caught(&scripts::an_empty_one().protocol(broken(Protocol { classify, ..PROTOCOL })));
 }
 
-#[test]
-fn a_young_time_that_proves_something_is_noticed() {
-    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
-    // whatever its time says.
-    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
-    let young = || {
-        Script::new("young", move |machine| {
-            machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
-            machine.create("/w/a", large("a one\n")).unwrap();
-        })
-        .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
-    };
-    let deeds = [("/w/a", ForeignDeed::Write(large("a 1ne\n").into_bytes()))];
-    let found = without_crashes().explore_deeds(&young(), &deeds, 1);
-    found.unwrap_or_else(|violation| panic!("{violation}"));
-    is_caught_with(
-        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
-        &deeds,
-    );
-}
-
 /// A call between the workspace's own folder and the transaction's.
 fn swaps(call: &FaultCall, names: &[&str]) -> bool {
     let is = |path: &std::path::Path| names.iter().any(|name| path == std::path::Path::new("/w").join(name));
@@ -440,7 +420,7 @@ fn swaps(call: &FaultCall, names: &[&str]) -> bool {
 }
 
 fn is_unlooked(n: usize, terms: Terms) -> Vec<StepPhase> {
-    phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)))
+    phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwap(_)))
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! The mutants that it takes a scene to show.
 
 use std::sync::Arc;
+use txedit::journal::EntryIndex;
 
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::Step;
-use txedit::commit::{backward, forward};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
-use txedit::journal::recover::{self, Ages, Class, Seen};
 use txedit::journal::{Mark, Record};
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::testing::internals::commit::step::{CommitStep, DropStep, FinishStep, RollbackStep};
+use txedit::testing::internals::commit::{Protocol, backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Ages, Class, Seen};
 
 use super::scenes::{self, Scene, Wrap, plain};
 use super::{broken, in_the_way, phases_without, without};
@@ -31,14 +32,15 @@ fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
 
 #[test]
 fn a_rollback_without_an_undo_mark_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, Step::Mark(_)));
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+    let rollback =
+        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::Mark(_)));
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
 fn a_rollback_before_the_undo_mark_is_durable_is_noticed() {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::SyncFolder);
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::SyncFolder);
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
@@ -47,7 +49,7 @@ fn an_undo_that_becomes_done_is_noticed() {
         Mark::Undo => recover::decide(Mark::Done, back, classes),
         _ => recover::decide(mark, back, classes),
     };
-    let finish = |ready: &[usize], mark| match mark {
+    let finish = |ready: &[EntryIndex], mark| match mark {
         Mark::Undo => forward::finish(ready, Mark::Sealed),
         _ => forward::finish(ready, mark),
     };
@@ -60,7 +62,7 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
         Mark::Undo => recover::decide(Mark::Sealed, back, classes),
         _ => recover::decide(mark, back, classes),
     };
-    let finish = |ready: &[usize], mark| match mark {
+    let finish = |ready: &[EntryIndex], mark| match mark {
         Mark::Undo => forward::finish(ready, Mark::Sealed),
         _ => forward::finish(ready, mark),
     };
@@ -72,7 +74,8 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
 
 #[test]
 fn a_recovery_that_does_not_look_at_its_swaps_is_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| matches!(s, Step::Look(_)));
+    let finish =
+        |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::VerifySwap(_)));
     tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
 }
 
@@ -104,7 +107,7 @@ fn a_trash_emptied_before_a_sync_is_noticed() {
 #[test]
 fn an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed() {
     // Each of the two is there for the other: the mark, and the sync of the trash.
-    let drop_unswapped = |mark| without(backward::drop_unswapped(mark), |s| s != Step::Drop);
+    let drop_unswapped = |mark| without(backward::drop_unswapped(mark), |s| s != DropStep::Drop);
     let unmarked = broken(Protocol { drop_unswapped, ..PROTOCOL });
     let scene = |protocol, wrap| scenes::a_trash_that_comes_back(protocol, wrap, true);
     scene(&PROTOCOL, plain).unwrap();
@@ -175,8 +178,8 @@ fn a_recovery_without_its_first_sync_is_noticed() {
 #[test]
 fn folders_removed_before_the_swaps_are_durable_are_noticed() {
     let commit = |n, terms| {
-        let mut phases = phases_without(forward::commit(n, terms), |s| s == Step::Tidy);
-        phases[1].steps.push(Step::Tidy);
+        let mut phases = phases_without(forward::commit(n, terms), |s| s == CommitStep::Tidy);
+        phases[1].steps.push(CommitStep::Tidy);
         phases
     };
     tells_apart(scenes::an_undo_that_removes_a_folder, Protocol { commit, ..PROTOCOL });

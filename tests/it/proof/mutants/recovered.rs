@@ -3,18 +3,18 @@
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use txedit::journal::EntryIndex;
 
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Engine, RecoverOptions, Run};
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::request::{FileRequest, Request};
+use txedit::report::RecoveryAction;
 use txedit::testing::Script;
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, FinishStep};
+use txedit::{Check, Engine, FileRequest, RecoverOptions, Request, Run};
 
 use super::{broken, is_caught, phases_without, without};
 use crate::proof::explore::scripts::{self, replaces, request};
@@ -62,19 +62,19 @@ fn moves(machine: &SimFs) -> impl Fn(&FaultCall) + Send + Sync + use<> {
 
 #[test]
 fn folders_that_a_recovery_leaves_are_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Tidy);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
 fn folders_that_a_recovery_removed_and_did_not_sync_are_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::SyncTidied);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
 fn a_check_whose_mark_is_not_durable_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncFolder);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncFolder);
     let spoils = |machine: &SimFs| {
         machine.write_in_place("/w/a", b"formatted\n").unwrap();
         false
@@ -103,7 +103,7 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
 #[test]
 fn originals_that_are_not_looked_at_after_the_check_are_noticed() {
     assert!(is_forgery_told(&PROTOCOL));
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::LookAgain(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwapAgain(_)));
     assert!(!is_forgery_told(broken(Protocol { commit, ..PROTOCOL })), "it was not noticed");
 }
 
@@ -121,8 +121,8 @@ fn folders_verified_after_the_check_alone_are_noticed() {
     assert!(is_old_elsewhere(&PROTOCOL));
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
-        for phase in phases.iter_mut().filter(|phase| phase.steps.contains(&Step::Mark(Mark::Check))) {
-            phase.steps.retain(|step| *step != Step::VerifyFolders);
+        for phase in phases.iter_mut().filter(|phase| phase.steps.contains(&CommitStep::Mark(Mark::Check))) {
+            phase.steps.retain(|step| *step != CommitStep::VerifyFolders);
         }
         phases
     };
@@ -151,6 +151,6 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
 #[test]
 fn a_recovery_that_does_not_verify_folders_is_noticed() {
     assert!(!is_committed_elsewhere(&PROTOCOL));
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::VerifyFolders);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::VerifyFolders);
     assert!(is_committed_elsewhere(broken(Protocol { finish, ..PROTOCOL })), "it was not noticed");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
-use txedit::fs::probe;
+use txedit::testing::internals::fs::probe;
 
 use super::cut::{Cut, Left, Player};
 use super::dice::Dice;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use txedit::digest::Digest;
+use txedit::Digest;
 
 /// A name and what it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]

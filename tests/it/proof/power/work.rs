@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Engine, Run, Settings};
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::request::validate::PathRule;
+use txedit::{Engine, PathRule, Run, Settings};
 
 use super::dice::Dice;
 use super::disk::{Blocks, Event, Served, Shelf};

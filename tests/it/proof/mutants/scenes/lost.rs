@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::{RecoverOptions, Run};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::{RecoverOptions, Run};
 
 use super::{Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
 use crate::proof::explore::scripts::{replaces, request};

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::report::{Recovered, RecoveryAction};
-use txedit::engine::{Durability, Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, Image, Policy, SimFs, SimTree};
+use txedit::report::{Recovered, RecoveryAction};
+use txedit::testing::internals::commit::Protocol;
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::{Durability, Engine, RecoverOptions, Run, Settings};
 
 use crate::proof::explore::scripts::{self, creates, replaces, request};
 
@@ -334,7 +334,7 @@ pub(super) fn a_waiter(protocol: &'static Protocol) -> Scene {
     machine.clear_hook();
     let applied = waiter.lock().unwrap().take().expect("the waiter came");
     match applied {
-        Err(error) if error.kind() == txedit::error::ErrorKind::MatchNotFound => Ok(()),
+        Err(error) if error.kind() == txedit::ErrorKind::MatchNotFound => Ok(()),
         other => Err(format!("it edited what was half swapped: {other:?}")),
     }
 }

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use txedit::CancelToken;
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::{Decision, Observer, Phase, RecoverOptions, Retention, Run};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs, SimTree};
+use txedit::testing::internals::commit::Protocol;
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::{CancelToken, Decision, Observer, Phase, RecoverOptions, Retention, Run};
 
 use super::{Scene, Wrap, engine, has_state, images, killed_between_two_swaps, plain, recover, settled};
 use crate::proof::explore::scripts::{creates, deletes, replaces, request};
@@ -184,7 +183,7 @@ pub(crate) fn pruned(wrap: Wrap) -> Scene {
             tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit/history") && path.ends_with("journal.done"));
         for (path, entry) in done {
             let Ok(journal) = txedit::journal::scan(&entry.content) else { continue };
-            let originals = journal.entries.iter().enumerate().filter(|(_, record)| record.change.before().is_some());
+            let originals = journal.entries.numbered().filter(|(_, record)| record.change.before().is_some());
             for (slot, _) in originals {
                 let slot = path.with_file_name(txedit::journal::slot_name(slot));
                 if !tree.contains_key(&slot) {

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use txedit::commit::Protocol;
-use txedit::engine::Run;
+use txedit::Run;
 use txedit::fs::sim::{Action, SimFs};
+use txedit::testing::internals::commit::Protocol;
 
 use super::{Scene, THEIRS, engine, plain, settled, theirs_survives};
 use crate::proof::explore::scripts::{replaces, request};

@@ -9,18 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
-use txedit::check::Check;
-use txedit::engine::report::RecoveryAction;
-use txedit::engine::report::Report;
-use txedit::engine::{Engine, RecoverOptions, Run, Settings, UndoOptions};
-use txedit::error::{Error, ErrorKind, Outcome};
-use txedit::fs::FileKind;
 use txedit::fs::fault::{FaultCall, FaultFs, Rule};
-use txedit::fs::os::OsFs;
+use txedit::fs::{FileKind, OsFs};
+use txedit::report::RecoveryAction;
 use txedit::testing::scenario::{
     Claimed, Disturbance, Scenario, ScenarioAct, ScenarioCheck, ScenarioComparison, ScenarioDeed, ScenarioFault,
     ScenarioPoint, ScenarioStep, ScenarioTerms, judge_answer, marks, request, warnings,
 };
+use txedit::{Check, Engine, Error, ErrorKind, Outcome, RecoverOptions, Report, Run, Settings, UndoOptions};
 
 #[cfg(feature = "cli")]
 use super::line;

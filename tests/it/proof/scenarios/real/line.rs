@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
-use txedit::error::ErrorKind;
+use txedit::ErrorKind;
 use txedit::testing::scenario::{Ask, ScenarioAct, ScenarioCheck, ScenarioTerms};
 
 use super::programs;

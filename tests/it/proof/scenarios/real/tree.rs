@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use txedit::fs::sim::SimEntry;
 use txedit::fs::{FileKind, Identity, Timestamp};
-use txedit::path::STATE_FOLDER;
+use txedit::testing::internals::path::STATE_FOLDER;
 use txedit::testing::scenario::marks;
 
 pub(super) type Files = BTreeMap<PathBuf, SimEntry>;
