@@ -162,7 +162,7 @@ fn by_letters(glob: &str, root: &Path) -> Option<String> {
     (!rest.is_empty()).then(|| format!("/{rest}"))
 }
 
-/// True if an absolute glob matches a path or a folder above it.
+/// Returns whether an absolute glob matches a path or a folder above it.
 fn bars(glob: &str, path: &Path) -> bool {
     let bounds = Bounds::default().allowing_vcs().denying([glob]);
     let from_top = path.strip_prefix("/").ok().filter(|path| !path.as_os_str().is_empty());

@@ -116,7 +116,7 @@ fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     exit::USAGE
 }
 
-/// True if a line that could not be parsed asks for JSON.
+/// Returns whether a line that could not be parsed asks for JSON.
 fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
     let mut options = words.iter().take_while(|word| *word != "--");
     let no = ["", "0", "f", "false", "n", "no", "off"];

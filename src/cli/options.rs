@@ -94,7 +94,7 @@ impl CommonOptions {
         }
     }
 
-    /// True if the workspace was named, or has a state folder or a version control folder.
+    /// Returns whether the workspace was named, or has a state folder or a version control folder.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_certain(&self) -> bool {
         matches!(self.root, Root::Certain(_))

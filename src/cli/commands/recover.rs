@@ -92,7 +92,7 @@ struct RecoverJson {
     recovered: Option<Vec<wire::history::RecoveredJson>>,
 }
 
-/// True if the file does not become new when a recovery goes forward.
+/// Returns whether the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
     matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
 }

@@ -150,7 +150,7 @@ fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     }
 }
 
-/// True if this is the file that was staged for an entry, whatever its content.
+/// Returns whether this is the file that was staged for an entry, whatever its content.
 fn is_staged(record: &Record, seen: Seen) -> bool {
     record.change.staged().is_some_and(|staged| is(seen, staged))
 }

@@ -126,8 +126,8 @@ impl<'a> Slots<'a> {
         Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
     }
 
-    /// True if a changed file has other names, under which its writer still finds it, so that deleting the slot loses
-    /// nothing. For a warning there must also be a copy of the original: without one the original is lost.
+    /// Returns whether a changed file has other names, under which its writer still finds it, so that deleting the slot
+    /// loses nothing. For a warning there must also be a copy of the original: without one the original is lost.
     fn is_elsewhere(&self, entry: EntryIndex, slot: &Stat) -> Result<bool> {
         if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
             return Ok(false);
@@ -137,10 +137,10 @@ impl<'a> Slots<'a> {
         Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
-    /// True if size and times prove that a file is what was verified at the end of the transaction. Its content is
-    /// older than the transaction, and the rename into its slot was the last change: a program that writes and sets the
-    /// time back leaves a later change time. Where a rename leaves no time (an exchange on XFS), a clock that was set
-    /// back could have left it: good enough for a list, not for a deletion.
+    /// Returns whether size and times prove that a file is what was verified at the end of the transaction. Its content
+    /// is older than the transaction, and the rename into its slot was the last change: a program that writes and sets
+    /// the time back leaves a later change time. Where a rename leaves no time (an exchange on XFS), a clock that was
+    /// set back could have left it: good enough for a list, not for a deletion.
     fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
         let recorded = match self.mark {
             Mark::Done => record.change.before(),

@@ -141,7 +141,7 @@ pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// True if this is a committed transaction of this workspace, as far as its header tells.
+/// Returns whether this is a committed transaction of this workspace, as far as its header tells.
 pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
@@ -153,7 +153,7 @@ fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 
-/// True if a name in a transaction's folder is a slot, or the copy of an original.
+/// Returns whether a name in a transaction's folder is a slot, or the copy of an original.
 fn is_slot(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)

@@ -146,7 +146,7 @@ fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     })
 }
 
-/// True if a folder came here at least `grace` ago. A time in the future comes from a clock that was set back.
+/// Returns whether a folder came here at least `grace` ago. A time in the future comes from a clock that was set back.
 fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
     let seconds = now.seconds - came.seconds;
     seconds >= grace.as_secs().cast_signed() || seconds < -grace.as_secs().cast_signed()
@@ -194,7 +194,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
     })
 }
 
-/// True if a folder was put into the slot of an entry.
+/// Returns whether a folder was put into the slot of an entry.
 fn is_folder(record: &Record, mark: Mark) -> bool {
     match mark {
         Mark::Done => record.change.folder_before().is_some(),
@@ -202,7 +202,7 @@ fn is_folder(record: &Record, mark: Mark) -> bool {
     }
 }
 
-/// True if a file is the copy of an original that txedit made itself.
+/// Returns whether a file is the copy of an original that txedit made itself.
 fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
     let entry = name.to_str().and_then(journal::entry_of_original);
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());

@@ -115,7 +115,7 @@ impl Doubtful {
         }
     }
 
-    /// True if this user did not commit it, as far as its owner and its kind tell.
+    /// Returns whether this user did not commit it, as far as its owner and its kind tell.
     pub(crate) const fn is_foreign(&self) -> bool {
         matches!(self.cause, DoubtfulCause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
     }
@@ -197,7 +197,7 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
     Ok(Some(Doubtful { id, path, section: Section::Transactions, cause, why, header }))
 }
 
-/// True if it may be the wanted one: by its id and, as far as its journal tells, by who committed it.
+/// Returns whether it may be the wanted one: by its id and, as far as its journal tells, by who committed it.
 pub(crate) fn is_wanted(doubtful: &Doubtful, is_wanted: &Wanting<'_>) -> bool {
     let program = doubtful.header.as_ref().map_or("", |header| header.owner.program.as_str());
     is_wanted(&doubtful.id, program)

@@ -72,7 +72,7 @@ enum Merged {
 }
 
 impl StagedEntry {
-    /// True if a file was at its path when it was staged.
+    /// Returns whether a file was at its path when it was staged.
     fn was_there(&self) -> bool {
         self.base.is_some_and(|base| base.digest.is_some())
     }

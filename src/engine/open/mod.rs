@@ -219,7 +219,7 @@ impl Engine {
     }
 }
 
-/// True if the open transaction is gone.
+/// Returns whether the open transaction is gone.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }

@@ -70,7 +70,7 @@ pub(crate) fn recover_all(
     Ok(Recoveries { recovered, failed })
 }
 
-/// True if a transaction is gone, or its owner is alive.
+/// Returns whether a transaction is gone, or its owner is alive.
 fn is_settled(state: &StateFolder, id: &str) -> bool {
     matches!(interrupted::examine(state, id, &|_| false), Ok((JournalStatus::Running, _)))
 }

@@ -59,7 +59,7 @@ pub(super) fn finish(
     Ok(Some(tidied.warnings))
 }
 
-/// True if a swap brought out the original, by its digest. A create brings out nothing.
+/// Returns whether a swap brought out the original, by its digest. A create brings out nothing.
 fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);

@@ -138,7 +138,7 @@ fn required(error: Error) -> Error {
     error.outcome_is(Outcome::RecoveryRequired)
 }
 
-/// True if a person dismissed this reason against the journal.
+/// Returns whether a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
         // A folder that is only discarded is not acted on.

@@ -45,8 +45,8 @@ fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<Hash
     Ok(open)
 }
 
-/// True if the folders are those that were found. One is opened at a time: twice as many handles as are locked may be
-/// too many.
+/// Returns whether the folders are those that were found. One is opened at a time: twice as many handles as are locked
+/// may be too many.
 fn are_there(state: &StateFolder, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
     each_parent(state, id, journal, |path, stat, _| {

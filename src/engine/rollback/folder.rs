@@ -51,13 +51,13 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    /// True if a folder that is known by name alone has the owner of the workspace.
+    /// Returns whether a folder that is known by name alone has the owner of the workspace.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
         Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
-    /// True if a folder that the transaction made is in its slot.
+    /// Returns whether a folder that the transaction made is in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);

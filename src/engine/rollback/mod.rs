@@ -66,12 +66,12 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> EntryRollbac
     }
 }
 
-/// True if nothing is left of an entry.
+/// Returns whether nothing is left of an entry.
 fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
-/// True if what stands at the target after a check is to be set aside, whether or not an original goes back.
+/// Returns whether what stands at the target after a check is to be set aside, whether or not an original goes back.
 fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> bool {
     match change {
         RecordedChange::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
@@ -80,7 +80,7 @@ fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> 
 }
 
 impl TransactionFolder<'_> {
-    /// True if a new file has left nothing behind.
+    /// Returns whether a new file has left nothing behind.
     pub(crate) fn is_created_and_gone(&self, entry: EntryIndex) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, RecordedChange::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))

@@ -182,8 +182,8 @@ impl<'a> TransactionFolder<'a> {
     }
 }
 
-/// True if a journal may go from the first state to the second. Nothing leads away from an undo, or a recovery could go
-/// forward again.
+/// Returns whether a journal may go from the first state to the second. Nothing leads away from an undo, or a recovery
+/// could go forward again.
 const fn may_become(from: Mark, to: Mark) -> bool {
     matches!(
         (from, to),

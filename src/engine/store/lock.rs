@@ -76,7 +76,7 @@ impl Locks {
         Ok(locks)
     }
 
-    /// True if this folder is locked.
+    /// Returns whether this folder is locked.
     pub(crate) fn holds(&self, stat: &Stat) -> bool {
         self.held.contains_key(&(stat.device, stat.identity.inode))
     }

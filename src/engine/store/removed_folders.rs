@@ -60,8 +60,8 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// True if a name stands for the folder that an entry removes, and that holds nothing but what is still to be taken
-    /// out.
+    /// Returns whether a name stands for the folder that an entry removes, and that holds nothing but what is still to
+    /// be taken out.
     pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
         let stat = self.workspace().stat(name)?;
@@ -71,8 +71,8 @@ impl TransactionFolder<'_> {
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
     }
 
-    /// True if the folder of an entry is there and, if it is a leaving folder, back at its path: nothing is put into a
-    /// folder that cannot come back.
+    /// Returns whether the folder of an entry is there and, if it is a leaving folder, back at its path: nothing is put
+    /// into a folder that cannot come back.
     pub(crate) fn has_its_folder(&self, entry: EntryIndex) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {

@@ -40,19 +40,19 @@ impl Snapshot {
         self.attributes.as_deref().cloned().unwrap_or_default()
     }
 
-    /// True if these are its attributes and flags.
+    /// Returns whether these are its attributes and flags.
     pub(crate) fn wears(&self, attributes: &Attributes) -> bool {
         self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
     }
 
-    /// True if `stat` is this very file, unchanged as far as its metadata tell. A rename changes `changed`, so that is
-    /// compared only if the file was not moved.
+    /// Returns whether `stat` is this very file, unchanged as far as its metadata tell. A rename changes `changed`, so
+    /// that is compared only if the file was not moved.
     pub(crate) fn is_same(&self, stat: &Stat, moved: bool) -> bool {
         self.stat.identity == stat.identity && self.is_alike(stat) && (moved || self.stat.changed == stat.changed)
     }
 
-    /// True if `stat` has the same content and permissions as far as metadata tell, perhaps in another inode (overlay
-    /// copies a file up when it is renamed).
+    /// Returns whether `stat` has the same content and permissions as far as metadata tell, perhaps in another inode
+    /// (overlay copies a file up when it is renamed).
     pub(crate) fn is_alike(&self, stat: &Stat) -> bool {
         let Stat { kind, size, modified, mode, user, group, links, .. } = &*self.stat;
         *kind == stat.kind

@@ -164,7 +164,7 @@ impl StateFolder {
         Ok(StateLookup::State(state))
     }
 
-    /// True if the name `.txedit` still stands for this folder, which still belongs to this user alone.
+    /// Returns whether the name `.txedit` still stands for this folder, which still belongs to this user alone.
     fn is_in_place(&self) -> Result<bool> {
         let there = self.workspace.stat(Name::new(&self.workspace.root, STATE_FOLDER))?;
         // Its owner was this user when it was opened.
@@ -241,8 +241,8 @@ impl StateFolder {
         }
     }
 
-    /// True if exchanging names was probed in this very folder, for this very root. A copy of a workspace has the id of
-    /// the original, but other identities.
+    /// Returns whether exchanging names was probed in this very folder, for this very root. A copy of a workspace has
+    /// the id of the original, but other identities.
     fn is_probed(&self) -> bool {
         let is_bound = |keeps_numbers| (self.workspace.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
         is_bound(true) || is_bound(false)
@@ -310,7 +310,7 @@ impl StateFolder {
         synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
     }
 
-    /// True if no sync has failed so far.
+    /// Returns whether no sync has failed so far.
     pub(crate) fn may_sync(&self) -> bool {
         !self.sync_failed.load(Ordering::Relaxed)
     }

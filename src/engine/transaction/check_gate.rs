@@ -73,7 +73,7 @@ impl Engine {
         Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 
-    /// True if a commit is checked, by this engine or by a check of its own.
+    /// Returns whether a commit is checked, by this engine or by a check of its own.
     pub(crate) fn is_checked(&self, named: Option<&Check>) -> bool {
         self.check.is_some() || named.is_some()
     }

@@ -98,7 +98,7 @@ pub(crate) fn commit(
     Ok(committed)
 }
 
-/// True if syncing each file is quicker here than syncing the file system.
+/// Returns whether syncing each file is quicker here than syncing the file system.
 fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
     if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);

@@ -198,7 +198,7 @@ struct PresentCommit<'a> {
     seen: Vec<Seen>,
 }
 
-/// True if an entry is as the transaction left it.
+/// Returns whether an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
         (RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }, Seen::Missing)

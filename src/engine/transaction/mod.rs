@@ -259,8 +259,8 @@ impl Engine {
     }
 }
 
-/// True if a request is refused because something of another kind, or nothing, is at a path. A denied path stays
-/// denied, whatever was done before.
+/// Returns whether a request is refused because something of another kind, or nothing, is at a path. A denied path
+/// stays denied, whatever was done before.
 fn leads_nowhere(error: &Error) -> bool {
     let is_it = |kind: ErrorKind| {
         matches!(
@@ -274,7 +274,7 @@ fn leads_nowhere(error: &Error) -> bool {
     }
 }
 
-/// True if the caller names the content of every existing file.
+/// Returns whether the caller names the content of every existing file.
 fn carries_hashes(request: &Request) -> bool {
     let is_new = |file: &FileRequest| matches!(file.change, Change::Write { .. } | Change::Copy { .. });
     request.files.iter().any(|file| file.expected_hash.is_some())

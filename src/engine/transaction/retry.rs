@@ -66,14 +66,14 @@ impl Attempts {
         Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
     }
 
-    /// True if there is time for another attempt after one that left nothing behind, and counts it.
+    /// Returns whether there is time for another attempt after one that left nothing behind, and counts it.
     fn has_another(&mut self, error: &Error) -> bool {
         let may = self.may_go_on(error);
         self.made += usize::from(may);
         may
     }
 
-    /// True if there is time for another attempt after one that left nothing behind.
+    /// Returns whether there is time for another attempt after one that left nothing behind.
     fn may_go_on(&self, error: &Error) -> bool {
         self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
     }
@@ -82,7 +82,7 @@ impl Attempts {
         self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
-    /// True if another program was faster and nothing is left of this attempt.
+    /// Returns whether another program was faster and nothing is left of this attempt.
     fn left_nothing(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
@@ -94,19 +94,19 @@ impl Attempts {
     }
 }
 
-/// True if another request with the same key was running.
+/// Returns whether another request with the same key was running.
 fn is_by_key(error: &Error) -> bool {
     matches!(error.details(), Detail::SameKey)
 }
 
-/// True if a request that failed with this error means the same, whatever another program wrote into its files.
+/// Returns whether a request that failed with this error means the same, whatever another program wrote into its files.
 pub(crate) fn means_the_same(request: &Request, error: &Error) -> bool {
     request.files.iter().all(is_for_any_content)
         && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
 }
 
-/// True if a request for this file means the same, whatever another program wrote into it: it searches for texts, takes
-/// the file as it is, requires that there is none, or names the content it is for.
+/// Returns whether a request for this file means the same, whatever another program wrote into it: it searches for
+/// texts, takes the file as it is, requires that there is none, or names the content it is for.
 fn is_for_any_content(file: &FileRequest) -> bool {
     file.expected_hash.is_some()
         || match &file.change {
@@ -121,7 +121,7 @@ fn is_for_any_content(file: &FileRequest) -> bool {
         }
 }
 
-/// True if all edits find their places by text.
+/// Returns whether all edits find their places by text.
 pub(super) fn is_by_text(edits: &[Edit]) -> bool {
     edits.iter().all(|edit| match &edit.anchor {
         Anchor::Text { .. } => true,

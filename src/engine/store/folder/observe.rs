@@ -82,8 +82,8 @@ impl TransactionFolder<'_> {
         Ok(None)
     }
 
-    /// True if a path of the workspace still leads to the held folder, which had this identity when it was opened. An
-    /// overlay gives a folder another identity when something in it is changed for the first time.
+    /// Returns whether a path of the workspace still leads to the held folder, which had this identity when it was
+    /// opened. An overlay gives a folder another identity when something in it is changed for the first time.
     pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
         if self.leads_to(path, identity)? {
             return Ok(true);
@@ -92,14 +92,14 @@ impl TransactionFolder<'_> {
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
-    /// True if the path of an entry still leads into the folder that is held for it.
+    /// Returns whether the path of an entry still leads into the folder that is held for it.
     pub(super) fn has_its_place(&self, entry: EntryIndex) -> Result<bool> {
         let folder = self.record(entry).path.parent();
         let held = self.parents.get(folder);
         held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
     }
 
-    /// True if a path of the workspace still leads to this folder.
+    /// Returns whether a path of the workspace still leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
@@ -114,7 +114,7 @@ impl TransactionFolder<'_> {
         is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
-    /// True if the slot holds verified new content, or nothing.
+    /// Returns whether the slot holds verified new content, or nothing.
     pub(crate) fn slot_is_ours(&self, entry: EntryIndex) -> Result<bool> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
@@ -127,7 +127,7 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// True if what came back into the slot of an entry is what was staged for it.
+    /// Returns whether what came back into the slot of an entry is what was staged for it.
     pub(crate) fn slot_came_back(&self, entry: EntryIndex) -> Result<bool> {
         if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
@@ -149,7 +149,7 @@ impl TransactionFolder<'_> {
         Ok(incomplete)
     }
 
-    /// True if what is in the slot may be deleted.
+    /// Returns whether what is in the slot may be deleted.
     pub(super) fn slot_may_go(&self, entry: EntryIndex) -> Result<bool> {
         if self.slot_is_ours(entry)? {
             return Ok(true);
@@ -175,7 +175,8 @@ pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -
     }
 }
 
-/// True if the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
+/// Returns whether the slot of an entry holds what a power loss left of its new content, in a file that was never
+/// swapped.
 pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,

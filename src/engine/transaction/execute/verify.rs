@@ -39,7 +39,7 @@ impl CommitWalk<'_> {
         }
     }
 
-    /// True if the slot holds what was read of the target.
+    /// Returns whether the slot holds what was read of the target.
     pub(crate) fn holds_original(&self, entry: EntryIndex) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);

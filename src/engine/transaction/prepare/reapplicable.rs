@@ -48,7 +48,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (Entr
     (is_asked && is_fit).then_some(edits)
 }
 
-/// True if a file can be rewritten without loss: writing removes set-id bits and capabilities.
+/// Returns whether a file can be rewritten without loss: writing removes set-id bits and capabilities.
 fn is_plain(file: &Snapshot) -> bool {
     let has_capability = || file.attributes().extended.iter().any(|(name, _)| name == "security.capability");
     file.stat.size <= limits::CONTENDED_BYTES

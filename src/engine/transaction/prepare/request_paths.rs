@@ -264,7 +264,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
 }
 
 impl Part {
-    /// True if there will be a file.
+    /// Returns whether there will be a file.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
             SUBJECT => !entry.vacates(),

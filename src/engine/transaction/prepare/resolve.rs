@@ -328,7 +328,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// True if a root is in a git repository, or is one. A work tree is not git's own folder, wherever it is.
+/// Returns whether a root is in a git repository, or is one. A work tree is not git's own folder, wherever it is.
 pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
     let root = &workspace.root;
     for (levels, folder) in root.path().ancestors().enumerate() {
