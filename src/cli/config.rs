@@ -33,7 +33,7 @@ struct ConfigFile {
 
 /// The globs that the user denies. It is an error if the file cannot be read: it may deny more than is known.
 pub(super) fn denied() -> Result<Vec<String>> {
-    // A folder that this user may not enter is somebody else's: $HOME survives a change of the user.
+    // A folder that this user may not enter is another user's: $HOME survives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
         return Ok(Vec::new());

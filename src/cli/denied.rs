@@ -77,7 +77,7 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     bounds(&all)
 }
 
-/// What a glob matches on the disk, from a folder on.
+/// The targets of a glob on the disk, from a folder on.
 #[derive(Default)]
 struct Reached {
     /// True if it matches the root, or a folder above it.

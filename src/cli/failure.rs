@@ -1,4 +1,4 @@
-//! A failure as people read it: the place, what stands there instead, what to do, and the state of the files.
+//! A failure as people read it: the place, what is there instead, what to do, and the state of the files.
 
 use std::fmt::Write as _;
 

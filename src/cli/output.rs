@@ -96,7 +96,7 @@ pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Prints a message for people. If that fails there is nobody to tell.
+/// Prints a message for people. A failure is ignored: it could not be printed either.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -124,7 +124,7 @@ impl Engine {
     }
 
     /// This engine with another number of attempts after which it swaps new contents before they are durable, the only
-    /// way to commit beside a program that is faster than a sync. See `journal.contended` in journal-format.md.
+    /// way to commit while another program writes faster than a sync. See `journal.contended` in journal-format.md.
     #[must_use]
     pub fn contended_after(self, attempts: usize) -> Self {
         Self { contended_after: attempts, ..self }
@@ -137,7 +137,7 @@ impl Engine {
     }
 
     /// This engine running the checks that calls and requests name, which it refuses otherwise: each is a command with
-    /// all rights of this process, and a request may be somebody else's.
+    /// all rights of this process, and a request may come from someone else.
     #[must_use]
     pub fn allowing_checks(self) -> Self {
         Self { allows_checks: true, ..self }
@@ -186,7 +186,8 @@ impl Engine {
         self.workspace.root.path()
     }
 
-    /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or not.
+    /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or
+    /// not.
     pub fn status(&self) -> Result<Status> {
         let state = match StateFolder::find(&self.workspace)? {
             StateLookup::State(state) => state,
@@ -274,7 +275,7 @@ impl Engine {
         }
     }
 
-    /// Who acts, for the log and for messages.
+    /// The name of the program that acts, for the log and for messages.
     #[must_use]
     pub fn program(&self, run: Run<'_>) -> String {
         match run.observer.client() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::check::Check;
 use crate::limits;
 
-/// How durable a commit is when it is acknowledged.
+/// The durability of a commit when it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -16,7 +16,7 @@ pub enum Durability {
     Process,
 }
 
-/// How much history is kept. What exceeds one of the bounds is pruned, oldest first.
+/// The limits of the history. What exceeds one of the bounds is pruned, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
@@ -76,11 +76,11 @@ impl Retention {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How durable a commit is when it is acknowledged.
+    /// The durability of a commit when it is acknowledged.
     pub durability: Durability,
     /// The longest wait for locks.
     pub lock_timeout: Duration,
-    /// How much history is kept.
+    /// The limits of the history.
     pub retention: Retention,
     /// The program that runs the engine, for messages and the log, such as `txedit 0.1.0`.
     pub program: String,
@@ -99,7 +99,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How durable a commit is when it is acknowledged.
+    /// The durability of a commit when it is acknowledged.
     #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
@@ -111,7 +111,7 @@ impl Settings {
         Self { lock_timeout, ..self }
     }
 
-    /// How much history is kept.
+    /// The limits of the history.
     #[must_use]
     pub fn retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
@@ -160,7 +160,7 @@ impl UndoOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Decision {
-    /// What the recovery table says.
+    /// The decision of the recovery table.
     #[default]
     Table,
     /// Commit it.
@@ -171,7 +171,7 @@ pub enum Decision {
     Discard,
 }
 
-/// How to recover.
+/// Options of a recovery.
 ///
 /// ```
 /// use txedit::{Decision, Engine, RecoverOptions};

@@ -76,7 +76,7 @@ pub struct Reverted {
 pub struct FileReport {
     /// The path as the caller wrote it.
     pub path: AskedPath,
-    /// What was done.
+    /// The operation.
     pub operation: Operation,
     /// The result of each edit.
     pub edits: Vec<Applied>,
@@ -179,7 +179,7 @@ pub struct Staged {
     pub id: Option<String>,
     /// The time at which it expires if nothing more is staged: RFC 3339, UTC.
     pub expires: Option<String>,
-    /// The result of what was staged now, on top of what was staged before.
+    /// The report of the edits staged now, which apply to the result of those staged before.
     pub report: Report,
     /// Other open transactions that touch the same files.
     pub overlaps: Vec<Overlap>,
@@ -197,7 +197,7 @@ pub struct Overlap {
     pub path: PathBuf,
 }
 
-/// What the commit of an open transaction would do.
+/// The effect that the commit of an open transaction would have.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
@@ -243,7 +243,7 @@ pub struct FileContent {
     pub digest: Digest,
 }
 
-/// What was done to a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -378,7 +378,7 @@ pub struct Unreadable {
     pub id: String,
     /// The reason.
     pub reason: String,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
 }
 
@@ -400,6 +400,6 @@ pub struct Pruned {
     pub ids: Vec<String>,
     /// The bytes of their originals.
     pub bytes: u64,
-    /// The transactions whose originals somebody had written into; they are in `kept/`.
+    /// The transactions whose originals another program had written into; they are in `kept/`.
     pub left: Vec<String>,
 }

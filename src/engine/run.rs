@@ -72,7 +72,7 @@ impl Observer for Unobserved {
     fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
 }
 
-/// How one call is observed and cancelled; by default, neither.
+/// The observer of one call, and the token that cancels it; by default, neither.
 ///
 /// ```
 /// use txedit::{CancelToken, Observer, Phase, Run};

@@ -2,7 +2,7 @@
 //!
 //! The newest id that was given is in the name of a mark in the state folder: `newest.<id>.<boot>`. A process that
 //! takes an id renames the mark to it, and only one of several can; so a later id is always greater, even where the
-//! clock was set back. Nothing of this is synced: after a power cut the boot is another one, no mark counts, and the
+//! clock was set back. Nothing of this is synced: after a power loss the boot is another one, no mark counts, and the
 //! newest id is found once among the transactions themselves.
 
 use crate::engine::history;
@@ -58,7 +58,7 @@ fn first_id(state: &StateFolder, marks: &[String], boot: &str) -> Result<String>
 fn newest_committed(state: &StateFolder) -> Result<Option<String>> {
     let Some(section) = state.section(Section::History)? else { return Ok(None) };
     for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
-        // A name that somebody else made does not count.
+        // A name that another program made does not count.
         if history::is_ours(state, &id)? {
             return Ok(Some(id));
         }

@@ -30,8 +30,8 @@ impl Engine {
     }
 
     /// Writes one kept content over its file, as a transaction of its own. Without a path, its transaction must have
-    /// kept only one. The kept copy stays until it is dropped, also on failure; the error's outcome then tells the state
-    /// of the file, as of [`apply`](Self::apply).
+    /// kept only one. The kept copy stays until it is dropped, also on failure; the error's outcome then tells the
+    /// state of the file, as of [`apply`](Self::apply).
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
         let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
@@ -139,8 +139,8 @@ fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<
     })
 }
 
-/// What was seen, with the inode that the journal names: a copy has other inodes, and there content, mode and owner
-/// tell what was staged.
+/// The observed state, with the inode that the journal names: a copy has other inodes, and there content, mode and
+/// owner tell what was staged.
 fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     match (seen, record.change.staged()) {
         (Seen::File { digest, mode, access, .. }, Some(staged)) if !is_born_here => {

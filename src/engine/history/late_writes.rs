@@ -224,7 +224,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
         else {
             continue;
         };
-        // What was staged and never swapped is nobody else's.
+        // What was staged and never swapped belongs to no other program.
         if mark == Mark::Sealed {
             continue;
         }

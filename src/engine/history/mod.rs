@@ -181,7 +181,7 @@ pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<It
     }))
 }
 
-/// All of history, with what cannot be acted on.
+/// All of history, with the transactions that cannot be used.
 pub(crate) fn entries(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;

@@ -15,7 +15,7 @@ use crate::index::EntryIndex;
 use crate::path::RelPath;
 use crate::plan::FileState;
 
-/// What history knows of the paths of a transaction. It is read only once, at the first use: there may be thousands of
+/// The history of the paths of a transaction. It is read only once, at the first use: there may be thousands of
 /// paths, and thousands of transactions.
 #[derive(Debug)]
 pub(crate) struct PathHistory<'a> {

@@ -22,7 +22,7 @@ const LOOKS: u128 = 16;
 /// The number of ids that a warning names.
 const NAMED: usize = 8;
 
-/// How thoroughly history is examined.
+/// The thoroughness with which history is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thoroughness {
     Names,
@@ -138,7 +138,7 @@ pub(crate) fn listed(all: &[String]) -> String {
     }
 }
 
-/// What a commit that adds `bytes` is to examine, decided by the random part of its id.
+/// The examination that is due after a commit that adds `bytes`, decided by the random part of its id.
 fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
     let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
     let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;

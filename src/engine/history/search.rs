@@ -7,7 +7,7 @@ use crate::engine::store::state::StateLookup;
 use crate::error::Result;
 use crate::journal::Header;
 
-/// What a search for a committed transaction looks for.
+/// The condition of a search for a committed transaction.
 pub(crate) struct SearchFor<I, M> {
     /// True for the header of the wanted transaction.
     pub is_it: I,
@@ -18,7 +18,7 @@ pub(crate) struct SearchFor<I, M> {
 /// The result of a search for a committed transaction.
 pub(crate) enum SearchResult {
     Found(Loaded),
-    /// None was found, but one that cannot be acted on may be the wanted one.
+    /// None was found, but one that cannot be used may be the wanted one.
     Perhaps(Doubtful),
     Nothing,
 }
@@ -34,7 +34,7 @@ impl Engine {
         self.search(found, SearchFor { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
-    /// Finds the newest committed transaction that matches. If one cannot be acted on, its header decides where that
+    /// Finds the newest committed transaction that matches. If one cannot be used, its header decides where that
     /// can be read.
     pub(crate) fn search<I, M>(
         &self,

@@ -1,6 +1,6 @@
 //! `report.json` in a transaction's folder: who committed it, what was asked, and the result.
 //!
-//! No decision rests on it: the hash chain does not cover it, and one that cannot be read counts as missing.
+//! No decision depends on it: the hash chain does not cover it, and one that cannot be read counts as missing.
 
 use std::borrow::Cow;
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckAccount>,
     pub files: Vec<FileAccount>,
-    /// What was replaced in the edited files, up to a total size.
+    /// The replacements in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splices: Vec<SplicedAccount<'static>>,
 }

@@ -24,7 +24,7 @@ use crate::journal::{self, Journal, Mark, Record, slot_name};
 use crate::limits;
 
 /// The folders that were in the trash at some moment. They may be unlinked only after a sync that followed that moment:
-/// else a power cut could bring a folder back to its old place with half of its content.
+/// else a power loss could bring a folder back to its old place with half of its content.
 #[derive(Debug)]
 pub(crate) struct Trash {
     folder: Option<Handle>,
@@ -38,7 +38,7 @@ impl Trash {
     }
 }
 
-/// What is deleted, besides folders that have no journal or were dropped before their first swap.
+/// The folders to delete, besides those that have no journal or were dropped before their first swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goes<'a> {
     /// These, without being verified: a recovery found that none of their entries was swapped.
@@ -49,7 +49,7 @@ pub(crate) enum Goes<'a> {
     AllBefore(Timestamp),
 }
 
-/// A folder that somebody had written into; it is in `kept/` now.
+/// A folder that another program had written into; it is in `kept/` now.
 #[derive(Debug)]
 pub(crate) struct Rescued {
     pub id: String,

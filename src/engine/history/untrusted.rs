@@ -1,5 +1,5 @@
-//! Folders that may be committed transactions but cannot be acted on: in history, one whose journal does not verify,
-//! was copied, or is somebody else's; in `txn/`, one that no recovery has finished.
+//! Folders that may be committed transactions but cannot be used: in history, one whose journal does not verify,
+//! was copied, or is another user's; in `txn/`, one that no recovery has finished.
 //!
 //! They are left as they are. But a search for the newest transaction, or for the one with a key, must not answer as if
 //! they were not there.
@@ -17,7 +17,7 @@ use crate::journal::{self, Header};
 /// True if a transaction is wanted, judged by its id and the program that committed it.
 pub(crate) type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
-/// The reason why it cannot be acted on.
+/// The reason why it cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DoubtfulCause {
     /// It is not a folder, is not this user's alone, or cannot be opened.
@@ -32,7 +32,7 @@ pub(crate) enum DoubtfulCause {
     Interrupted,
 }
 
-/// A folder that may be a committed transaction but cannot be acted on.
+/// A folder that may be a committed transaction but cannot be used.
 #[derive(Debug)]
 pub(crate) struct Doubtful {
     /// The name of its folder.
@@ -41,7 +41,7 @@ pub(crate) struct Doubtful {
     pub path: PathBuf,
     /// Its section: `txn/` or history.
     pub section: Section,
-    /// The reason why it cannot be acted on.
+    /// The reason why it cannot be used.
     pub cause: DoubtfulCause,
     /// The reason, in words that follow its path.
     pub why: String,
@@ -92,7 +92,8 @@ impl Doubtful {
         self.refused("and cannot be undone", ": ").with_next(self.next_steps())
     }
 
-    /// What to do at a shell so that it is no longer in the way; `None` where [`next_steps`](Self::next_steps) says it.
+    /// The remedy at a shell after which it is no longer in the way; `None` where [`next_steps`](Self::next_steps) says
+    /// it.
     pub(crate) fn remedy(&self) -> Option<String> {
         match self.cause {
             DoubtfulCause::Refused(refusal) => remedy(refusal, self.section),
@@ -139,14 +140,14 @@ pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) ->
     RecoveryReason::Refused { folder, problem: refusal.to_string(), remedy }
 }
 
-/// What to do at a shell so that a folder is no longer refused; `None` where it can be moved to `kept/`.
+/// The remedy at a shell after which a folder is no longer refused; `None` where it can be moved to `kept/`.
 fn remedy(refusal: Refusal, section: Section) -> Option<String> {
     match (refusal, section) {
         (Refusal::Shut, _) => Some("give yourself all rights to it, or move it away".to_owned()),
         // Only the owner of a folder may move it to another one.
         (Refusal::Foreign { owner, user }, _) if user != 0 => Some(format!("have user {owner} or root move it away")),
         (Refusal::NoFolder, Section::Transactions) => Some("move it away".to_owned()),
-        // A process may be working on it, and nobody can tell.
+        // A process may own it, and that cannot be found out.
         (_, Section::Transactions) => Some("make it yours alone (chown, chmod go-w), or move it away".to_owned()),
         _ => None,
     }

@@ -54,7 +54,7 @@ pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<Com
     Ok(composition.entries)
 }
 
-/// What is staged, while a request is added to it.
+/// The staged request, while another is added to it.
 struct Composition {
     entries: Vec<ComposedEntry>,
     /// The paths at which what was staged before leaves a file.

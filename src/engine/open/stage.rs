@@ -169,7 +169,7 @@ impl Engine {
     }
 }
 
-/// The reports of what was added, on top of the rest.
+/// The reports of what was added, as the result of all edits.
 fn added_reports(tried: &[TriedEntry]) -> Vec<FileReport> {
     let reports = tried.iter().filter_map(|TriedEntry { composed, report }| {
         let edits = report.edits.get(composed.added?.edits_before..).unwrap_or_default().to_vec();

@@ -18,7 +18,7 @@ use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 pub(super) struct Stored {
     /// The version of this format.
     pub open: u32,
-    /// The folder that it was written in: a copy is not acted on.
+    /// The folder that it was written in: a copy is not used.
     pub folder: StoredFolder,
     /// The program and process that opened it.
     pub owner: String,
@@ -255,7 +255,7 @@ impl Stored {
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// What is staged, with the content that each entry was staged on.
+    /// The staged request, with the content that each entry was staged on.
     pub(super) fn entries(&self) -> Result<Vec<StagedEntry>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;

@@ -1,6 +1,6 @@
 //! Adopts a journal that was not born in its folder, at a person's word: it becomes a journal of this folder.
 //!
-//! A copy has other inodes, so txedit's own new files would count as somebody else's. An adopted journal names the
+//! A copy has other inodes, so txedit's own new files would count as another program's. An adopted journal names the
 //! inodes that are here, so that everything can be rolled back or finished, and what is finished can be undone.
 
 use std::collections::HashMap;

@@ -16,7 +16,7 @@ use crate::journal::recover::Class;
 #[derive(Debug)]
 pub(crate) struct Recoveries {
     pub recovered: Vec<Recovered>,
-    /// The first failure. The other transactions were recovered all the same.
+    /// The first failure. The other transactions were recovered nevertheless.
     pub failed: Option<Error>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn recover_all(
     sweep::sweep_unfinished(state)?;
     let mut recovered = Vec::new();
     let mut failed = None;
-    // A power cut may have left the trash without `txn/`, from which its folders came.
+    // A power loss may have left the trash without `txn/`, from which its folders came.
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {

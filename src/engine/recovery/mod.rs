@@ -88,14 +88,14 @@ pub(crate) fn recover_one(
         }
         transaction.write_adopted().map_err(required)?;
     }
-    // What is seen must be on the disk: else a decision could rest on pages that the next power cut takes.
+    // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
     drop(locks);
     report.map_err(|e| required(e).of_transaction(id))
 }
 
-/// An interrupted transaction that can be acted on.
+/// An interrupted transaction that can be recovered.
 struct Actionable {
     folder: Handle,
     journal: Journal,
@@ -141,7 +141,7 @@ fn required(error: Error) -> Error {
 /// Returns whether a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        // A folder that is only discarded is not acted on.
+        // The journal of a folder that is only discarded is not used.
         _ if options.decision == Wish::Discard => true,
         Untrusted::Copied => options.trust_journal,
         Untrusted::OtherHost => options.other_host,

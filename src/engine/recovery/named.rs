@@ -95,7 +95,7 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     Recovered { required: true, remarks, next_steps: doubtful.next_steps(), ..left }
 }
 
-/// Moves a folder that cannot be acted on from its section to `kept/`; it need not be possible to open it.
+/// Moves a folder that cannot be used from its section to `kept/`; it need not be possible to open it.
 fn put_aside(
     state: &StateFolder,
     (id, why): (&str, RecoveryReason),

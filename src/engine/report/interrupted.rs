@@ -20,13 +20,13 @@ pub struct Interrupted {
     pub owner: String,
     /// Its files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// What a recovery would do.
+    /// The action that a recovery would take.
     pub action: RecoveryAction,
     /// The reason.
     pub why: RecoveryReason,
     /// Further remarks, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
 }
 
@@ -53,7 +53,7 @@ fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// How far the transaction came with it; `None` if that was not observed, since it may not be acted on.
+    /// The class of its entry; `None` if it was not observed, since the transaction cannot be recovered here.
     pub class: Option<Class>,
 }
 
@@ -71,7 +71,7 @@ pub enum RecoveryAction {
     Discard,
     /// A person must decide.
     Wait,
-    /// Nothing: another process is working on it, or it may not be acted on.
+    /// Nothing: another process owns it, or it cannot be recovered here.
     Leave,
     /// All files are new.
     Committed,
@@ -129,28 +129,28 @@ pub enum RecoveryReason {
         /// That process, where it can be named.
         holder: Option<String>,
     },
-    /// Its folder is not this user's alone, or not a folder, and is never acted on.
+    /// Its folder is not this user's alone, or not a folder, so it is never used.
     Refused {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it, as it follows its path.
+        /// The problem, as a clause that follows its path.
         problem: String,
-        /// What to do about it at a shell, if no call of this library can.
+        /// The remedy at a shell, if no call of this library can help.
         remedy: String,
     },
     /// It has no journal yet: none of its files was swapped.
     NoJournal,
     /// Its journal cannot be read, or does not verify.
     Damaged {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// It was finished, but its record in history is damaged.
     DamagedInHistory {
-        /// What is wrong with it, as it follows its path.
+        /// The problem, as a clause that follows its path.
         problem: String,
     },
-    /// Its journal needs a person's word before it is acted on.
+    /// Its journal is used only if a person says so.
     Untrusted {
         /// The reason for that.
         untrusted: Untrusted,
@@ -166,7 +166,7 @@ pub enum RecoveryReason {
     },
 }
 
-/// How far an interrupted transaction had come with its files.
+/// The progress of an interrupted transaction, in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RecoveryProgress {
@@ -178,7 +178,7 @@ pub struct RecoveryProgress {
     pub ready: usize,
     /// Files that another program changed.
     pub changed: usize,
-    /// Files whose new content never reached the disk whole.
+    /// Files whose new content did not reach the disk completely.
     pub torn: usize,
 }
 
@@ -238,13 +238,13 @@ const fn state_of(mark: Mark) -> &'static str {
     }
 }
 
-/// What a recovery did, or would do, with one transaction.
+/// The result of a recovery of one transaction, or its plan.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// What was done or, in a plan, what would be done.
+    /// The action that was taken or, in a plan, would be taken.
     pub action: RecoveryAction,
     /// True if a person must decide.
     pub required: bool,
@@ -252,7 +252,7 @@ pub struct Recovered {
     pub why: RecoveryReason,
     /// Further remarks: the files that are not new, or not old, and why; what is in the way.
     pub remarks: Vec<String>,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,

@@ -279,7 +279,7 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Verifies that what stands at a place may be replaced. A file that is as the transaction left it may be
+    /// Verifies that the file at a place may be replaced. A file that is as the transaction left it may be
     /// read-only: the transaction made it so, or found it so.
     fn check_restorable(&self, place: &ResolvedPath, now: &PresentTarget, parents: &Parents) -> Result<()> {
         let path = || self.workspace.root.path().join(place.path.as_path());

@@ -30,11 +30,11 @@ impl TransactionFolder<'_> {
                 }
                 return Ok(());
             }
-            // The owner of the workspace may have put somebody else's folder there: the one that was opened before
+            // The owner of the workspace may have put another user's folder there: the one that was opened before
             // stays.
             (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
             (Some(there), _) => Some(there),
-            // A power cut took the folder's name, but not the names in it.
+            // A power loss took the folder's name, but not the names in it.
             (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
             (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
@@ -68,7 +68,7 @@ impl TransactionFolder<'_> {
         Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
-    /// Makes the path to a folder durable: if a power cut took a folder's name, what goes into it would be lost.
+    /// Makes the path to a folder durable: if a power loss took a folder's name, its contents would be lost.
     fn sync_way(&self, path: &Path) -> Result<()> {
         for at in path.ancestors() {
             let Some(folder) = self.open_there(at)? else { continue };
@@ -146,7 +146,7 @@ impl TransactionFolder<'_> {
             },
             None => workspace.inherited(parent, true)?,
         };
-        // The mode is given at once: a power cut may take what is set later.
+        // The mode is given at once: a power loss may take what is set later.
         workspace.make_folder(name, dress.mode)?;
         let made = workspace.open_beneath(parent, name.name)?;
         // Keeps other processes out until this is complete. One that was faster is no worse than one that takes no

@@ -34,7 +34,7 @@ pub(crate) struct Returned {
 pub(crate) enum Handed {
     /// None: no program has changed the new file.
     AsStaged,
-    /// What the new file had when it was examined.
+    /// The metadata of the new file when it was examined.
     Over(FileState),
     /// It cannot be given what the new file has.
     Not,

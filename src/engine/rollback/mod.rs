@@ -22,7 +22,7 @@ use metadata::{Handed, NewFileAt};
 pub(crate) enum EntryRollback {
     /// It was not swapped, or its old state is back.
     Old,
-    /// Another program's content stands there, and nothing of the new content.
+    /// Another program's content is there, and nothing of the new content.
     Theirs,
     /// Its old state is back, but something of another program is set aside or stays.
     Aside(&'static str),
@@ -71,7 +71,7 @@ fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
-/// Returns whether what stands at the target after a check is to be set aside, whether or not an original goes back.
+/// Returns whether the content at the target after a check is set aside, even if no original goes back.
 fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> bool {
     match change {
         RecordedChange::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
@@ -195,7 +195,7 @@ impl TransactionFolder<'_> {
         self.strange.contains(self.record(entry).path.parent())
     }
 
-    /// Moves what stands at the target out of the way, into kept content. Never an exchange: what is not txedit's must
+    /// Moves the content at the target out of the way, into kept content. Never an exchange: what is not txedit's must
     /// not be in a slot.
     fn set_aside(&self, entry: EntryIndex, observed: Observed) -> Result<EntryRollback> {
         let kept = kept_name(entry, 0);

@@ -1,8 +1,8 @@
 //! Barriers: everything written before one is durable after it.
 //!
 //! One call does it where that call reaches the medium. Where it does not (a FUSE server is not told of it), each file
-//! and folder that the promise rests on is synced by itself, however many there are. Each is opened for its sync and
-//! closed again: thousands of open files would be too many. An earlier write error that nobody was told of is reported
+//! and folder that the promise depends on is synced by itself, however many there are. Each is opened for its sync and
+//! closed again: thousands of open files would be too many. An earlier write error that was never reported is reported
 //! to whoever opens the file next.
 
 use std::path::Path;

@@ -148,7 +148,7 @@ impl<'a> Fresh<'a> {
         workspace.fs().unlink(Name::new(self.folder, &self.hidden)).ok();
     }
 
-    /// Gives the file its name, replacing what stands there, and makes that durable. Its content must be durable
+    /// Gives the file its name, replacing the file there, and makes that durable. Its content must be durable
     /// already, so that a power loss leaves the old file or the new one. On failure the old one stays.
     pub(crate) fn put_in_place(self, workspace: &Workspace) -> Result<()> {
         let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
@@ -168,7 +168,7 @@ impl<'a> Fresh<'a> {
     }
 }
 
-/// Puts a file in place whole and durably, replacing what stands there.
+/// Puts a file in place whole and durably, replacing the file there.
 pub(crate) fn replace(workspace: &Workspace, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
     let fresh = Fresh::write(workspace, folder, name, content)?;
     workspace.sync(&fresh.file)?;

@@ -38,7 +38,7 @@ pub(crate) struct TransactionFolder<'a> {
     pub uncertain: bool,
     /// The folders of the targets, by their path in the workspace; a missing one has no entry.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
-    /// The paths of those that were found by name alone and may be somebody else's: what is in them must not be
+    /// The paths of those that were found by name alone and may be another user's: what is in them must not be
     /// replaced unseen.
     pub strange: BTreeSet<PathBuf>,
     /// True if all of them were found by name: a recovery does not know which folders were opened before.
@@ -155,7 +155,7 @@ impl<'a> TransactionFolder<'a> {
         self.state.noting(synced)
     }
 
-    /// A barrier: everything that a recovery rests on, and that a report mentions, is durable after it.
+    /// A barrier: everything that a recovery depends on, and that a report mentions, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
         barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;

@@ -1,4 +1,4 @@
-//! Interrupted transactions: what is in `txn/`, and whether it may be acted on.
+//! Interrupted transactions: the folders in `txn/`, and whether they may be recovered.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -24,13 +24,13 @@ pub(crate) enum JournalStatus {
     Unfinished,
     /// Its journal does not verify.
     Corrupt(String),
-    /// Its journal verifies, but needs a person's word before it is acted on.
+    /// Its journal verifies, but is used only if a person says so.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, Mark),
 }
 
-/// The reason why a journal that verifies is not acted on.
+/// The reason why a journal that verifies is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untrusted {
     /// Its folder is not the one that the journal was written in.
@@ -49,7 +49,7 @@ impl Untrusted {
         }
     }
 
-    /// The command by which a person has it acted on all the same.
+    /// The step by which a person can have it recovered nevertheless.
     #[must_use]
     pub fn next_step(self, id: &str) -> NextStep {
         let id = id.to_owned();
@@ -105,7 +105,7 @@ pub(crate) fn examine(
     Ok((status, Some(folder)))
 }
 
-/// The reason why a journal is not acted on: it was not born here, or another machine may be working on it.
+/// The reason why a journal is not used: it was not written here, or a process of another machine may own it.
 fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Untrusted> {
     if !born_here {
         return Some(Untrusted::Copied);

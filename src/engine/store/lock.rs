@@ -93,7 +93,7 @@ pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Growing pauses between attempts to get what somebody else holds.
+/// Growing pauses between attempts to get what another process holds.
 #[derive(Debug)]
 pub(crate) struct Pauses(Duration);
 

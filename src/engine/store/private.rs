@@ -96,7 +96,7 @@ fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     })
 }
 
-/// Returns whether somebody else can exchange names in a folder, this user's among them.
+/// Returns whether another user can exchange names in a folder, this user's among them.
 pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
     let sticky = folder.mode & 0o1000 != 0;
     ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky

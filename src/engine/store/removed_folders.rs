@@ -60,7 +60,7 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// Returns whether a name stands for the folder that an entry removes, and that holds nothing but what is still to
+    /// Returns whether a name leads to the folder that an entry removes, and that holds nothing but what is still to
     /// be taken out.
     pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };

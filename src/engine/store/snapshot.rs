@@ -142,7 +142,7 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
     Ok(())
 }
 
-/// What becomes of the content while it is read.
+/// The use of the content while it is read.
 pub(crate) enum ReadMode<'a> {
     /// It is kept as a whole.
     Whole,

@@ -77,7 +77,7 @@ pub(crate) struct StateFolder {
     /// The metadata of `.txedit` when it was opened.
     pub stat: Stat,
     /// The content of the file `id`: the workspace's random id and the identities that were probed. It is read only
-    /// before a commit, or where somebody else could have put the state folder in its place.
+    /// before a commit, or where another user could have put the state folder in its place.
     id: String,
     /// The identities of the state folder and of the root, for which exchanging names is probed once.
     probed: [Identity; 2],
@@ -113,8 +113,8 @@ impl StateLookup {
         }
     }
 
-    /// Verifies that this is still what stands at `.txedit`, and finds it again where it is not. What was found before
-    /// locks were taken, or before a caller reviewed a plan, may be gone or be somebody else's by now.
+    /// Verifies that this folder is still the one at `.txedit`, and looks for it again if not. What was found before
+    /// locks were taken, or before a caller reviewed a plan, may be gone or be another user's by now.
     pub(crate) fn verify(&mut self, workspace: &Workspace) -> Result<()> {
         match self {
             Self::State(state) if state.is_in_place()? => {}
@@ -164,7 +164,7 @@ impl StateFolder {
         Ok(StateLookup::State(state))
     }
 
-    /// Returns whether the name `.txedit` still stands for this folder, which still belongs to this user alone.
+    /// Returns whether the name `.txedit` still leads to this folder, which still belongs to this user alone.
     fn is_in_place(&self) -> Result<bool> {
         let there = self.workspace.stat(Name::new(&self.workspace.root, STATE_FOLDER))?;
         // Its owner was this user when it was opened.
@@ -173,7 +173,7 @@ impl StateFolder {
         Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
     }
 
-    /// The reason not to use a state folder that is ours, but that somebody else may have put here: its transactions
+    /// The reason not to use a state folder that is ours, but that another user may have put here: its transactions
     /// would change files that they are not about, and any folder could be turned into a state folder.
     fn brought_here(&self) -> Result<Option<&'static str>> {
         if self.is_probed() {
@@ -224,7 +224,7 @@ impl StateFolder {
             Err(e) if errno::is_taken(&e) => return Self::ensure_again(workspace),
             other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
         }
-        // What was made is found like any other: somebody else may have put something in its place.
+        // It is looked up like any other: another program may have put something in its place.
         let StateLookup::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
         let state = Self { fresh: true, ..state };
         state.complete().inspect_err(|_| {
@@ -348,13 +348,13 @@ impl StateFolder {
         })
     }
 
-    /// Opens a section, and makes it where somebody removed it.
+    /// Opens a section, and makes it if it was removed.
     pub(crate) fn need_section(&self, section: Section) -> Result<Handle> {
         if let Some(handle) = self.section(section)? {
             return Ok(handle);
         }
         make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
-        // Durable before anything is moved into it: a power cut that takes its name would take the originals with it.
+        // Durable before anything is moved into it: a power loss that takes its name would take the originals with it.
         self.workspace.sync(&self.folder)?;
         self.whole_section(section)?.ok_or_else(|| came_and_went(&self.workspace.root))
     }

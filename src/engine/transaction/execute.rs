@@ -51,7 +51,7 @@ pub(crate) fn commit(
     teller: ReportSource<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
-    // The promise to other processes that lock rests on these: swaps happen only in folders that this process has
+    // The promise to other processes that lock depends on these: swaps happen only in folders that this process has
     // locked, and the target of each entry was read.
     assert!(prepared.parents.values().all(|(stat, _)| locks.holds(stat)), "the folder of each target is locked");
     assert_eq!(prepared.targets.len(), prepared.plan.entries.len(), "each entry has its target");

@@ -1,6 +1,6 @@
 //! Answers a repeated request: gives the lost answer again, and does nothing twice.
 //!
-//! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
+//! The decision depends on journals: on the key and the fingerprint in the header, and on what each file was to become.
 //! Only the wording of the answer comes from `report.json`. The files are described as they are now.
 
 use crate::cancel::CancelToken;
@@ -50,7 +50,7 @@ impl Engine {
         if !request.idempotent {
             return Ok(None);
         }
-        // Only a header decides; a folder without one that somebody else put there blocks nobody.
+        // Only a header decides: without a readable one, another user's folder blocks no request.
         self.repeated(request, fingerprint, found, |doubtful| !doubtful.is_foreign(), run)
     }
 

@@ -78,8 +78,8 @@ impl<'a> Transaction<'a> {
         Self { engine, run, ready: None, plan }
     }
 
-    /// The changes that [`commit`](Self::commit) will make to each file; there is no id yet. If `already_applied` is set,
-    /// the same was committed before, and this is its answer.
+    /// The changes that [`commit`](Self::commit) will make to each file; there is no id yet. If `already_applied` is
+    /// set, the same was committed before, and this is its answer.
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
@@ -108,8 +108,8 @@ impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { prepared, locks, mut found } = ready;
-        // The transaction may have been held for long: what stands at `.txedit` now counts. Checked before the state
-        // folder is made, so that a refusal leaves nothing behind.
+        // The transaction may have been held for long: the folder that is at `.txedit` now counts. Checked before the
+        // state folder is made, so that a refusal leaves nothing behind.
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found)?;

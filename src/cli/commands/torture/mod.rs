@@ -41,7 +41,7 @@ struct Tally {
     transactions: usize,
     /// The kills that left something to recover.
     killed_in_commit: u32,
-    /// How many of those were rolled back, and how many finished.
+    /// The number of those that were rolled back, and of those that were finished.
     all_old: u32,
     all_new: u32,
     /// The broken promises, one sentence each.

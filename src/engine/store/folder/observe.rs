@@ -104,7 +104,7 @@ impl TransactionFolder<'_> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
-            // Nothing stands there, or something that is not a folder.
+            // Nothing is there, or something that is not a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
             Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
         }
@@ -119,7 +119,7 @@ impl TransactionFolder<'_> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
-            // A power cut can undo the folder's swap and leave what somebody had put into it since.
+            // A power loss can undo the folder's swap and leave what another program had put into it since.
             Seen::Folder(_) => {
                 (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
             }
@@ -187,7 +187,7 @@ pub(crate) fn is_incomplete(
     let slot = Name::new(folder, &slot);
     let seen = see(workspace, slot, &NEVER)?;
     if mark == Mark::Contended {
-        // It was rewritten after its journal, so times tell nothing; but an empty file holds nobody's work.
+        // It was rewritten after its journal, so times prove nothing; but with an empty file no work is lost.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }

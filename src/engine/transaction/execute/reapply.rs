@@ -1,4 +1,4 @@
-//! Swaps beside a program that writes more often than a sync takes: applies the edit to the present content, and swaps
+//! Swaps while another program writes more often than a sync takes: applies the edit to the present content, and swaps
 //! it before it is durable.
 
 use std::sync::Arc;

@@ -69,7 +69,7 @@ impl Engine {
             patience.check_cancelled()?;
             let (before, parents) = resolve(self.resolver(), targets)?;
             self.refuse_own_locks(found, &before, &parents)?;
-            // This is enough to tell the folder; what stands there is read again under the locks.
+            // These suffice for a comparison; the metadata is read again under the locks.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
             let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;

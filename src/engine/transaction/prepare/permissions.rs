@@ -1,4 +1,4 @@
-//! Verifies that the user may change what stands at a place, and could change it back.
+//! Verifies that the user may change the file at a place, and could change it back.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl<'a> Permissions<'a> {
         Ok(Self { engine, user, parents, closed: closed_folders(engine, user, parents)? })
     }
 
-    /// Verifies that what stands at a place can be edited, replaced, moved or deleted, or that a file can be made
+    /// Verifies that the file at a place can be edited, replaced, moved or deleted, or that a file can be made
     /// there.
     pub(super) fn check(&self, place: &ResolvedPath) -> Result<()> {
         let Self { engine, user, parents, closed } = self;

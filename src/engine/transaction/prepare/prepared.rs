@@ -94,7 +94,7 @@ impl Sources {
         self.0.get_mut(id.0)?.as_mut()
     }
 
-    /// Answers what was there.
+    /// Returns the file that had that number before.
     pub(crate) fn insert(&mut self, id: SourceId, source: SourceFile) -> Option<SourceFile> {
         if self.0.len() <= id.0 {
             self.0.resize_with(id.0 + 1, || None);

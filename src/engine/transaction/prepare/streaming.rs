@@ -63,7 +63,7 @@ impl Base for Large<'_> {
 
     fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>> {
         match self.excerpt.edit(edits) {
-            // Only the whole file tells what stands there instead.
+            // The error says what is there instead, for which the whole file is needed.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {
                 Ok(text::edit(&read_whole(self.workspace, &self.file, self.size, self.cancel)?, edits))
             }

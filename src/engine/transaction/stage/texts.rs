@@ -36,7 +36,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// Writes the report for the log. No decision rests on it.
+    /// Writes the report for the log. No decision depends on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
         let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
         self.report = Some(write_new_by(self.transaction.workspace(), name, tell)?);
