@@ -104,7 +104,7 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
         RecoveryAction::Back => "will be rolled back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
         RecoveryAction::Discard => "will be moved to kept/, files as they are",
-        RecoveryAction::Running => "is at work",
+        RecoveryAction::Running => "is running",
         RecoveryAction::Left | RecoveryAction::Wait => "will be left as it is",
         other => other.as_str(),
     };

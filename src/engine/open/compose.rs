@@ -118,7 +118,7 @@ impl Composition {
         };
         let under = &mut entries[at];
         if under.added.is_some() {
-            let message = format!("{} stands in this request twice", entry.path.display());
+            let message = format!("{} is in this request twice", entry.path.display());
             refuse("file_path", ErrorKind::DuplicateFilePath, message);
             return Ok(());
         }

@@ -75,6 +75,6 @@ impl Engine {
 
 fn was_committed(id: &str, loaded: &Loaded) -> Error {
     let committed = loaded.id();
-    let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");
+    let message = format!("{id} was committed, as {committed}; undo {committed} to revert it");
     Error::new(ErrorKind::UnknownTransaction, message)
 }

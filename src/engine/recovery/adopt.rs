@@ -36,8 +36,8 @@ pub(super) fn adopt(
     }
     if mark == Mark::Contended {
         let message = format!(
-            "{id} was interrupted beside another program that was writing, and in a copy nothing tells which content is \
-             whose: look at the files and at {}, then put it aside",
+            "{id} was interrupted while another program was writing, and a copy does not show which content is whose: \
+             look at the files and at {}, then put it aside",
             folder.path().display()
         );
         let discard = NextStep::Discard { id: id.to_owned() };

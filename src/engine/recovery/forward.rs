@@ -13,7 +13,7 @@ pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], repor
     for (record, class) in transaction.journal.entries.iter().zip(classes) {
         let why = match class {
             Class::Before => "another program changed it before it was swapped",
-            Class::Torn => "its new content never reached the disk whole",
+            Class::Torn => "its new content did not reach the disk completely",
             Class::OnTop => "another program changed it after it was swapped",
             Class::Unknown if is_done => "another program replaced or removed it after it was swapped",
             Class::Unknown => "neither its old nor its new content is there",

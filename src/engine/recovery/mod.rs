@@ -160,10 +160,10 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
         Wish::Table | Wish::Discard => Ok(table),
         Wish::Back => Ok(RecoveryDecision::Back),
         Wish::Forward if transaction.mark == Mark::Contended => cannot_finish(
-            "it was interrupted beside another program that was writing, and its new contents are not known to be whole",
+            "it was interrupted while another program was writing, and its new contents may be incomplete",
         ),
         Wish::Forward if transaction.mark.is_undo() => {
-            cannot_finish("its rollback was begun, and what was put back may have been built on")
+            cannot_finish("its rollback was begun, and other programs may have used the files that were put back")
         }
         Wish::Forward => Ok(RecoveryDecision::Forward),
     }

@@ -221,7 +221,7 @@ impl fmt::Display for RecoveryProgress {
         let Self { files, swapped, ready, changed, torn } = self;
         write!(f, "{swapped} of {files} swapped, {ready} not, {changed} changed by another program")?;
         if *torn > 0 {
-            write!(f, ", {torn} whose new content never reached the disk whole")?;
+            write!(f, ", {torn} whose new content did not reach the disk completely")?;
         }
         Ok(())
     }
@@ -231,7 +231,7 @@ impl fmt::Display for RecoveryProgress {
 const fn state_of(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "interrupted",
-        Mark::Contended => "interrupted beside another program that was writing",
+        Mark::Contended => "interrupted while another program was writing",
         Mark::Check => "interrupted in its check",
         Mark::Done => "done, not yet in history",
         Mark::Undo | Mark::CheckUndo => "being rolled back",

@@ -113,7 +113,7 @@ impl<'a> TransactionFolder<'a> {
         if self.workspace().stat(name)?.is_some() {
             return Ok(());
         }
-        let message = format!("{} has another name than it was given", name.path().display());
+        let message = format!("the journal does not have its name {}", name.path().display());
         Err(Error::new(ErrorKind::RecoveryRequired, message).at(name.path()))
     }
 

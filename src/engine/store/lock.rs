@@ -45,7 +45,7 @@ impl<'a> Patience<'a> {
         self.check_cancelled()?;
         if self.left().is_zero() {
             let message = format!(
-                "{} keeps changing hands for longer than {} s; try again, or raise the lock timeout",
+                "{} has been in use by other processes for longer than {} s; try again, or raise the lock timeout",
                 waiting_for.display(),
                 self.timeout.as_secs_f32()
             );

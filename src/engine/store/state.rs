@@ -51,12 +51,12 @@ impl Section {
                 vec![NextStep::ListKept, NextStep::DropKept { id: id_again() }],
             ),
             Self::History => (
-                "it came to its end there, and a restored backup brought it here once more; look at the files, then put \
-                 this one aside",
+                "it was finished there, and a restored backup brought it back here; look at the files, then put this one \
+                 aside",
                 vec![NextStep::Discard { id: id_again() }],
             ),
             Self::Trash => (
-                "it goes with the first commit a minute after it came there; try again then, or move it away",
+                "the first commit after it has been there for a minute deletes it; try again then, or move it away",
                 Vec::new(),
             ),
             Self::Transactions | Self::Open => ("look what is in it, then move it away", Vec::new()),
@@ -414,7 +414,7 @@ pub(crate) fn list_ids(workspace: &Workspace, folder: &Handle) -> Result<Vec<Str
 
 fn came_and_went(root: &Handle) -> Error {
     let path = root.path().join(STATE_FOLDER);
-    Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again").at(path)
+    Error::new(ErrorKind::ConcurrentModification, "the state folder appeared and vanished; try again").at(path)
 }
 
 /// Opens the folder of a transaction in a section; `None` where it is missing or not ours.

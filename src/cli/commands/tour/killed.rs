@@ -128,7 +128,7 @@ fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
         stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.as_str().replace('_', " "), one.reason()));
     }
     if recovered.is_empty() {
-        stage.say("recovery: it never came to its journal, so no file was touched; what it staged is swept away");
+        stage.say("recovery: it had no journal yet, so no file was touched; what it staged is deleted");
     }
     match engine.status()?.interrupted.first() {
         Some(left) => Err(off(format!("{} is still there after the recovery", left.id))),

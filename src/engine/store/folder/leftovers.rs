@@ -10,7 +10,7 @@ use crate::index::EntryIndex;
 use crate::journal::{Mark, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
-pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
+pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
 
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.

@@ -38,7 +38,7 @@ impl CommitWalk<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
+        Err(snapshot::changed(&self.transaction().path(entry), "keeps changing"))
     }
 
     /// A cancellation counts only before the first entry is swapped: then the others follow, as in every commit.

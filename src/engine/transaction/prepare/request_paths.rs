@@ -311,7 +311,7 @@ impl Part {
         let path = self.path.display();
         let message = || {
             format!(
-                "{path}, the name of a backup, is taken: move what stands there, or leave `backup` out, since undo brings \
+                "{path}, the name of a backup, is taken: move what is there, or leave `backup` out, since undo brings \
                  the file back as well"
             )
         };

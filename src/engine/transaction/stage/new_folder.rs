@@ -30,7 +30,9 @@ impl Staging<'_> {
         workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
         let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
         if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {
-            return Err(Error::new(ErrorKind::LockTimeout, "somebody locked a folder that is not there yet").at(path));
+            return Err(
+                Error::new(ErrorKind::LockTimeout, "another process locked a folder that was just staged").at(path)
+            );
         }
         let stat = workspace.fs().stat_handle(&folder).map_err(io("look at staged"))?;
         let handed_on = workspace.fs().attributes(&folder).map_err(io("read the attributes of staged"))?;
