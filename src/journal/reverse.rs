@@ -41,7 +41,14 @@ pub struct Carried {
 ///
 /// Restored content gets the current time, or builds would trust what they made of the content that goes;
 /// content that only moves back keeps its time. Refused where a file is no longer as the transaction left it.
+///
+/// # Panics
+///
+/// If `now` is not as long as the journal has entries.
 pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> {
+    // Of an entry that was not looked at nothing would be taken back.
+    assert_eq!(journal.entries.len(), now.len(), "each entry was looked at");
+    // Before anything is planned: all conflicts are told at once.
     refuse_conflicts(journal, now)?;
     let there: HashSet<Digest> =
         journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
