@@ -8,6 +8,8 @@ use crate::journal::Mark;
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     if terms.contended {
+        // A check would be left out unseen, and without syncs there is nothing to be quicker than.
+        assert!(terms.durable && !terms.checked, "what is contended is durable and has no check");
         return contended(entries, terms.keyed);
     }
     let Terms { durable, checked, again, keyed, .. } = terms;
@@ -91,8 +93,13 @@ fn end(durable: bool) -> StepPhase {
 
 /// The steps that finish an interrupted transaction whose entries in `ready` are still to be swapped. Everything
 /// visible was made durable before.
+///
+/// The order is that of a commit: no done mark before every swap was verified and is in the folder that its path leads to,
+/// no history before the mark is durable.
 #[must_use]
 pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
+    // A folder is an entry before all that goes into it.
+    assert!(ready.is_sorted_by(|a, b| a < b), "entries are swapped in their order, each once");
     let mut steps: Vec<FinishStep> =
         ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::VerifySwap(entry)]).collect();
     if mark != Mark::Done {
@@ -100,4 +107,22 @@ pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
     }
     steps.extend([FinishStep::Sync, FinishStep::Tidy, FinishStep::SyncTidied, FinishStep::Archive]);
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "has no check")]
+    fn no_check_is_left_out_of_a_contended_commit() {
+        let terms = Terms { durable: true, checked: true, again: true, keyed: false, contended: true };
+        let _ = commit(1, terms);
+    }
+
+    #[test]
+    #[should_panic(expected = "in their order")]
+    fn entries_are_finished_in_their_order() {
+        let _ = finish(&[EntryIndex(1), EntryIndex(0)], Mark::Sealed);
+    }
 }

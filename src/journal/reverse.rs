@@ -41,7 +41,14 @@ pub struct Carried {
 ///
 /// Restored content gets the current time, or builds would trust what they made of the reverted content; content that
 /// only moves back keeps its time. An error if a file is no longer as the transaction left it.
+///
+/// # Panics
+///
+/// If `now` has not one element for each entry of the journal.
 pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> {
+    // An entry without one would not be reverted.
+    assert_eq!(journal.entries.len(), now.len(), "each entry was examined");
+    // Before anything is planned: all conflicts are told at once.
     refuse_conflicts(journal, now)?;
     let there: HashSet<Digest> =
         journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();

@@ -28,7 +28,9 @@ pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end
     }
     let line = &text[start..];
     let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len())];
-    Ok(start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?)
+    let at = start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?;
+    debug_assert!(at <= start + line.len(), "a position is in its line, its break excluded");
+    Ok(at)
 }
 
 /// The length of the first line with its break; `None` if it is the last.

@@ -70,12 +70,19 @@ impl Splices {
         // Two with an effect may have none together: an `a` removed before an `a` inserted.
         splices.retain(changes);
         splices.shrink_to_fit();
-        Ok(Self { list: splices })
+        Ok(Self::apart(splices))
     }
 
     /// Valid splices of a part of a content, at their places in the whole.
     pub(super) fn moved(list: Vec<Splice>) -> Self {
-        debug_assert!(list.is_sorted_by(|a, b| a.range.end < b.range.start), "they were apart");
+        Self::apart(list)
+    }
+
+    fn apart(list: Vec<Splice>) -> Self {
+        debug_assert!(
+            list.is_sorted_by(|a, b| a.range.end < b.range.start),
+            "splices are sorted, and bytes that stay are between them"
+        );
         Self { list }
     }
 
@@ -106,7 +113,10 @@ impl Splices {
             at = splice.range.end;
             [before, Piece::New(&splice.with)]
         });
-        let rest = self.list.last().map_or(0, |s| s.range.end)..old_len;
+        let end = self.list.last().map_or(0, |s| s.range.end);
+        // Else the new content would be cut short, and nobody would notice.
+        assert!(end <= old_len, "splices are applied to the content that they were checked with");
+        let rest = end..old_len;
         changed.chain(std::iter::once(Piece::Old(rest))).filter(|piece| match piece {
             Piece::Old(range) => !range.is_empty(),
             Piece::New(bytes) => !bytes.is_empty(),
@@ -121,6 +131,7 @@ impl Splices {
         chunk: usize,
         mut sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        assert!(chunk > 0, "a chunk has room for a byte");
         let mut gathered = Vec::with_capacity(self.new_len(old.len()).min(chunk));
         for piece in self.pieces(old.len()) {
             let mut bytes = match piece {
@@ -202,6 +213,13 @@ mod tests {
         assert!(splices.is_empty());
         assert_eq!(splices.pieces(2).collect::<Vec<_>>(), [Piece::Old(0..2)]);
         assert_eq!(Splices::none().pieces(0).count(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "the content that they were checked with")]
+    fn splices_are_not_applied_to_a_shorter_content() {
+        let splices = Splices::new(b"abc", vec![splice(2..3, "x")]).unwrap();
+        let _ = splices.pieces(2);
     }
 
     #[test]

@@ -72,7 +72,15 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
         };
         one.required || is_left || is_partly
     };
-    let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
+    // Another process has it in hand: a user who named it has waited in vain.
+    let is_running = |one: &Recovered| !plan_only && args.id.is_some() && one.action == RecoveryAction::Running;
+    let status = if done.iter().any(is_open) {
+        exit::RECOVERY_REQUIRED
+    } else if done.iter().any(is_running) {
+        exit::LOCK_TIMEOUT
+    } else {
+        exit::DONE
+    };
     let views = |some: &[Recovered]| Recovery::new(some, next_step::words).recovered;
     let json = RecoverJson { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
     let acted =

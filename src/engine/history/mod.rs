@@ -360,9 +360,9 @@ impl Engine {
 
     /// The content at a path of the workspace; `None` where there is no regular file.
     pub(crate) fn current(&self, path: &RelPath, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
-        match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
-            Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),
-            Err(_) => Ok(None),
+        match self.workspace.find_folder(&self.workspace.root, path.parent())? {
+            Some(folder) => self.content(Name::new(&folder, path.name()), cancel),
+            None => Ok(None),
         }
     }
 

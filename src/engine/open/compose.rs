@@ -1,7 +1,7 @@
 //! Composes one request from what is staged and what is added to it: edits apply to the result of the edits before
 //! them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::stored::StoredBase;
@@ -39,11 +39,14 @@ pub(super) struct AddedEntry {
 /// Adds a request to what is staged. `is_there` tells whether a path existed before anything was staged. All paths must
 /// be written in the same way.
 pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<ComposedEntry>> {
-    let entries = staged.iter().map(|staged| ComposedEntry { staged: staged.clone(), added: None });
+    let entries = staged.iter().map(|staged| Some(ComposedEntry { staged: staged.clone(), added: None }));
+    let results = staged.iter().filter_map(|entry| Some(entry.file.result()?.to_path_buf()));
     let mut composition = Composition {
         entries: entries.collect(),
         // Entries of one request do not see each other: they apply only to what was staged before.
-        results: staged.iter().filter_map(|entry| Some(entry.file.result()?.to_path_buf())).collect(),
+        results: results.collect(),
+        positions: positions(staged),
+        vacated: staged.iter().filter_map(|entry| entry.vacated()).collect(),
         there: staged.iter().filter(|entry| entry.was_there()).map(|entry| entry.file.path.to_path_buf()).collect(),
         findings: Findings::new(),
     };
@@ -51,14 +54,19 @@ pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<Com
         composition.add(file, entry)?;
     }
     composition.findings.finish()?;
-    Ok(composition.entries)
+    Ok(composition.entries.into_iter().flatten().collect())
 }
 
 /// The staged request, while another is added to it.
 struct Composition {
-    entries: Vec<ComposedEntry>,
+    /// The entries; `None` for one that cancelled out with what was added to it.
+    entries: Vec<Option<ComposedEntry>>,
     /// The paths at which what was staged before leaves a file.
     results: HashSet<PathBuf>,
+    /// The first entry that leaves a file at a path.
+    positions: HashMap<PathBuf, usize>,
+    /// The paths from which entries that nothing was added to take a file away.
+    vacated: HashSet<PathBuf>,
     /// The paths at which a file was when something was staged for it.
     there: HashSet<PathBuf>,
     findings: Findings,
@@ -76,14 +84,19 @@ impl StagedEntry {
     fn was_there(&self) -> bool {
         self.base.is_some_and(|base| base.digest.is_some())
     }
+
+    /// Its path, if it takes the file away from there.
+    fn vacated(&self) -> Option<PathBuf> {
+        self.file.vacates().then(|| self.file.path.to_path_buf())
+    }
 }
 
 impl Composition {
     fn add(&mut self, file: usize, entry: &FileRequest) -> Result<()> {
-        let Self { entries, results, there, findings } = self;
+        let Self { entries, results, positions, vacated, there, findings } = self;
         let mut refuse = |field, kind, message: String| findings.push(kind, at_file(file, Some(field)), message);
         if let Change::Copy { from, .. } = &entry.change
-            && entries.iter().any(|under| touches(&under.staged.file, from))
+            && entries.iter().flatten().any(|under| touches(&under.staged.file, from))
         {
             let message = format!("{} is staged here already; commit first, then copy it", from.display());
             refuse("copy_from", ErrorKind::ValidationFailed, message);
@@ -103,20 +116,21 @@ impl Composition {
             refuse("rename_to", ErrorKind::FileExists, message);
             return Ok(());
         }
-        let under = entries.iter().position(|under| under.staged.file.result() == Some(&entry.path));
-        let Some(at) = under.filter(|_| results.contains(entry.path.as_path())) else {
-            let mut before = entries.iter().filter(|under| under.added.is_none()).map(|under| &under.staged.file);
-            let is_gone = before.any(|staged| staged.vacates() && staged.path == entry.path);
+        let at = positions.get(entry.path.as_path()).copied().filter(|_| results.contains(entry.path.as_path()));
+        let Some((at, under)) = at.and_then(|at| Some((at, entries[at].as_mut()?))) else {
+            let is_gone = vacated.contains(entry.path.as_path());
             if is_gone && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) {
                 let message = format!("{} is deleted or moved by what is staged", entry.path.display());
                 refuse("file_path", ErrorKind::FileNotFound, message);
                 return Ok(());
             }
+            if let Some(result) = entry.result() {
+                positions.entry(result.to_path_buf()).or_insert(entries.len());
+            }
             let staged = StagedEntry { file: entry.clone(), base: None };
-            entries.push(ComposedEntry { staged, added: Some(AddedEntry { file, edits_before: 0 }) });
+            entries.push(Some(ComposedEntry { staged, added: Some(AddedEntry { file, edits_before: 0 }) }));
             return Ok(());
         };
-        let under = &mut entries[at];
         if under.added.is_some() {
             let message = format!("{} is in this request twice", entry.path.display());
             refuse("file_path", ErrorKind::DuplicateFilePath, message);
@@ -124,14 +138,34 @@ impl Composition {
         }
         match merge(&under.staged.file, entry, file, there)? {
             Merged::Into(merged, edits_before) => {
+                under.staged.vacated().map(|path| vacated.remove(&path));
+                positions.remove(entry.path.as_path());
+                if let Some(result) = merged.result() {
+                    positions.entry(result.to_path_buf()).or_insert(at);
+                }
                 under.staged.file = merged;
                 under.added = Some(AddedEntry { file, edits_before });
             }
-            Merged::Gone => drop(entries.remove(at)),
+            Merged::Gone => {
+                under.staged.vacated().map(|path| vacated.remove(&path));
+                positions.remove(entry.path.as_path());
+                entries[at] = None;
+            }
             Merged::Refused(kind, message) => refuse("file_path", kind, message),
         }
         Ok(())
     }
+}
+
+/// The first entry that leaves a file at each path.
+fn positions(staged: &[StagedEntry]) -> HashMap<PathBuf, usize> {
+    let mut positions = HashMap::new();
+    for (at, entry) in staged.iter().enumerate() {
+        if let Some(result) = entry.file.result() {
+            positions.entry(result.to_path_buf()).or_insert(at);
+        }
+    }
+    positions
 }
 
 fn touches(entry: &FileRequest, path: &Path) -> bool {

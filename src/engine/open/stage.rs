@@ -1,6 +1,7 @@
 //! Stages new edits: adds them to what is staged, tries the whole, and stores it.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::compose::{ComposedEntry, StagedEntry, compose};
 use super::settle;
@@ -211,8 +212,9 @@ fn check_stageable(request: &Request) -> Result<()> {
 fn overlaps(state: &StateFolder, own: Option<&str>, tried: &[TriedEntry]) -> Result<Vec<Overlap>> {
     let mut overlaps = Vec::new();
     for other in list(state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
+        let theirs: HashSet<&Path> = other.files.iter().map(|(path, _)| path.as_path()).collect();
         let ours = tried.iter().map(|entry| &entry.composed.staged.file.path);
-        for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs.as_path() == path.as_path())) {
+        for path in ours.filter(|path| theirs.contains(path.as_path())) {
             overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.to_path_buf() });
         }
     }

@@ -8,19 +8,29 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::Mark;
 use crate::journal::recover::{Class, RecoveryDecision};
 
-/// Finishes the swaps of an interrupted transaction; returns warnings about folders that stay. `None` if a swap brought
+/// A transaction that was finished.
+#[derive(Debug, Default)]
+pub(super) struct Finished {
+    /// Warnings about folders that stay.
+    pub warnings: Vec<String>,
+    /// The classes of the entries just before the done mark, if it was set now.
+    pub classes: Option<IndexVec<EntryIndex, Class>>,
+}
+
+/// Finishes the swaps of an interrupted transaction. `None` if a swap brought
 /// out something other than the original, or another program wrote meanwhile: the decision must be made again. If a
 /// person insists, other programs' writes do not count.
 pub(super) fn finish(
     transaction: &mut TransactionFolder<'_>,
     ready: &[EntryIndex],
     insisted: bool,
-) -> Result<Option<Vec<String>>> {
+) -> Result<Option<Finished>> {
     let mut tidied = Tidied::default();
+    let mut finished = Finished::default();
     for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
         match step {
             FinishStep::Swap(entry) => transaction.swap(entry)?,
@@ -49,6 +59,7 @@ pub(super) fn finish(
                     return Ok(None);
                 }
                 transaction.set_mark(Mark::Done)?;
+                finished.classes = Some(classes);
             }
             FinishStep::Tidy => tidied = transaction.tidy(),
             FinishStep::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
@@ -56,7 +67,8 @@ pub(super) fn finish(
             FinishStep::Archive => transaction.move_to(Section::History)?,
         }
     }
-    Ok(Some(tidied.warnings))
+    finished.warnings = tidied.warnings;
+    Ok(Some(finished))
 }
 
 /// Returns whether a swap brought out the original, by its digest. A create brings out nothing.

@@ -5,12 +5,20 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 
-/// Names the files that are not, or will not be, as the transaction makes them. Returns true if one of them never gets
-/// its new content: the table never goes forward then, but a person can insist.
-pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], report: &mut Recovered) -> bool {
-    let is_done = transaction.mark == Mark::Done;
+/// Names the files that are not, or will not be, as the transaction makes them. `classes` are those of the decision, at
+/// `mark`, and those of `now`, after the swaps: another program may have changed a file in between. Returns true if one
+/// of them never gets its new content: the table never goes forward then, but a person can insist.
+pub(super) fn tell(
+    transaction: &TransactionFolder<'_>,
+    mark: Mark,
+    [classes, now]: [&[Class]; 2],
+    report: &mut Recovered,
+) -> bool {
+    assert_eq!(classes.len(), now.len(), "each entry has a class at both times");
     let mut is_partly = false;
-    for (record, class) in transaction.journal.entries.iter().zip(classes) {
+    for ((record, before), now) in transaction.journal.entries.iter().zip(classes).zip(now) {
+        let is_swapped = !matches!(before, Class::Before | Class::Torn | Class::Unknown);
+        let (class, is_done) = if is_swapped { (now, true) } else { (before, mark == Mark::Done) };
         let why = match class {
             Class::Before => "another program changed it before it was swapped",
             Class::Torn => "its new content did not reach the disk completely",

@@ -196,7 +196,7 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     };
     let mut report = describe(transaction, &classes, action);
     if action == RecoveryAction::Forward {
-        forward::tell(transaction, &classes, &mut report);
+        forward::tell(transaction, transaction.mark, [&classes, &classes], &mut report);
     }
     Ok(Decided { classes, decision, is_blocked: false, report })
 }
@@ -243,11 +243,15 @@ fn act(
             let ready: Vec<EntryIndex> =
                 classes.numbered().filter(|(_, class)| **class == Class::Ready).map(|(entry, _)| entry).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
-            if forward::tell(transaction, classes, &mut report) {
+            let mark = transaction.mark;
+            let insisted = wish == Wish::Forward;
+            let Some(finished) = finish::finish(transaction, &ready, insisted)? else { return Ok(None) };
+            // Only now: another program may have changed a file since the decision.
+            let now = finished.classes.as_deref().unwrap_or(classes);
+            if forward::tell(transaction, mark, [classes, now], &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
             }
-            let Some(told) = finish::finish(transaction, &ready, wish == Wish::Forward)? else { return Ok(None) };
-            report.remarks.extend(told);
+            report.remarks.extend(finished.warnings);
             report
         }
         RecoveryDecision::Back => {

@@ -12,7 +12,7 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::{FileSystem, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
-use crate::path::STATE_FOLDER;
+use crate::path::{STATE_FOLDER, shown};
 
 /// A folder in the state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +162,21 @@ impl StateFolder {
             }
         }
         Ok(StateLookup::State(state))
+    }
+
+    /// A warning if `.txedit` no longer leads to this folder, in which the record of `what` is.
+    pub(crate) fn displaced(&self, what: &str) -> Option<String> {
+        let state = self.workspace.root.path().join(STATE_FOLDER);
+        let why = match self.is_in_place() {
+            Ok(true) => return None,
+            Ok(false) => "another program moved it, or changed its owner or mode".to_owned(),
+            Err(error) => error.message().to_owned(),
+        };
+        Some(format!(
+            "{} is no longer the folder in which {what} is recorded: {why}; until that is back, `undo`, `log` and `status` \
+             know nothing of it",
+            shown(&state)
+        ))
     }
 
     /// Returns whether the name `.txedit` still leads to this folder, which still belongs to this user alone.

@@ -3,6 +3,8 @@
 //! The decision depends on journals: on the key and the fingerprint in the header, and on what each file was to become.
 //! Only the wording of the answer comes from `report.json`. The files are described as they are now.
 
+use std::collections::HashMap;
+
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::history::search::{SearchFor, SearchResult, having_key};
@@ -112,7 +114,7 @@ impl Engine {
         if let Some(state) = found.trusted(&self.workspace)? {
             report.undone_by = history::reverted(state)?.remove(id);
         }
-        let now = PresentCommit { loaded, seen: self.seen(loaded, run.cancel)? };
+        let now = PresentCommit::new(loaded, self.seen(loaded, run.cancel)?);
         for file in &mut report.files {
             self.tell_now(file, &now, run)?;
         }
@@ -138,9 +140,9 @@ impl Engine {
     }
 
     fn seen_at(&self, path: &RelPath, cancel: &CancelToken) -> Result<Seen> {
-        match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
-            Ok(parent) => see(&self.workspace, Name::new(&parent, path.name()), cancel),
-            Err(_) => Ok(Seen::Missing),
+        match self.workspace.find_folder(&self.workspace.root, path.parent())? {
+            Some(parent) => see(&self.workspace, Name::new(&parent, path.name()), cancel),
+            None => Ok(Seen::Missing),
         }
     }
 
@@ -148,9 +150,8 @@ impl Engine {
     fn tell_now(&self, file: &mut FileReport, now: &PresentCommit<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
         let (path, result) = (self.known_as(&file.path), self.known_as(result));
-        let entries = now.loaded.journal.entries.iter().zip(&now.seen);
-        let is_own = |record: &Record| [&path, &result].into_iter().flatten().any(|path| record.path == *path);
-        let mut own = entries.filter(|(record, _)| is_own(record)).peekable();
+        let renamed = result.as_ref().filter(|result| path.as_ref() != Some(*result));
+        let mut own = [path.as_ref(), renamed].into_iter().flatten().flat_map(|path| now.at(path)).peekable();
         let there = match &result {
             Some(result) => self.seen_at(result, run.cancel)?,
             None => Seen::Missing,
@@ -160,7 +161,7 @@ impl Engine {
             _ => None,
         };
         let in_place = match own.peek() {
-            Some(_) => own.all(|(record, seen)| is_left(record, *seen)),
+            Some(_) => own.all(|(record, seen)| is_left(record, seen)),
             None => there == file.hash_after,
         };
         file.extras.in_place = Some(in_place);
@@ -194,8 +195,22 @@ pub(crate) struct Commit<'a> {
 
 /// A committed transaction, and what is at its paths now.
 struct PresentCommit<'a> {
-    loaded: &'a Loaded,
-    seen: Vec<Seen>,
+    /// The entries of each path, with what is there now.
+    entries: HashMap<&'a RelPath, Vec<(&'a Record, Seen)>>,
+}
+
+impl<'a> PresentCommit<'a> {
+    fn new(loaded: &'a Loaded, seen: Vec<Seen>) -> Self {
+        let mut entries: HashMap<_, Vec<_>> = HashMap::new();
+        for (record, seen) in loaded.journal.entries.iter().zip(seen) {
+            entries.entry(&record.path).or_default().push((record, seen));
+        }
+        Self { entries }
+    }
+
+    fn at(&self, path: &RelPath) -> impl Iterator<Item = (&'a Record, Seen)> {
+        self.entries.get(path).into_iter().flatten().copied()
+    }
 }
 
 /// Returns whether an entry is as the transaction left it.

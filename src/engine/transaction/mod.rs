@@ -127,6 +127,8 @@ impl Engine {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
             Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
         }
+        // Everything went through its handle. A check may have moved it, and an undo would look at the path.
+        committed.warnings.extend(state.displaced(&committed.id));
         Ok(committed)
     }
 

@@ -126,7 +126,10 @@ impl Fs for OsFs {
 
     fn read_at(&self, handle: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let file = file(handle)?;
-        retry(|| rustix::io::pread(file, &mut *buffer, offset))
+        let read = retry(|| rustix::io::pread(file, &mut *buffer, offset))?;
+        // Whoever hashes or compares a content takes so many bytes of the buffer for it.
+        assert!(read <= buffer.len(), "no more is read than there is room for");
+        Ok(read)
     }
 
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
@@ -176,12 +179,18 @@ impl Fs for OsFs {
         let file = file(handle)?;
         match retry(|| rustix::io::pwrite(file, bytes, offset))? {
             0 if !bytes.is_empty() => Err(io::ErrorKind::WriteZero.into()),
-            written => Ok(written),
+            written => {
+                // Who writes goes on behind what was written.
+                assert!(written <= bytes.len(), "no more is written than was given");
+                Ok(written)
+            }
         }
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
-        copy::range(file(from)?, from_at, file(to)?, to_at, length)
+        let copied = copy::range(file(from)?, from_at, file(to)?, to_at, length)?;
+        assert!(copied <= length, "no more is copied than was asked for");
+        Ok(copied)
     }
 
     fn set_flags(&self, handle: &Handle, flags: u32) -> io::Result<()> {

@@ -72,7 +72,9 @@ impl ScenarioWorld {
             may_be: self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()).collect(),
             // The interrupted transaction was recovered first.
             recovered: match &self.pending {
-                Some(_) => EITHER_WAY.iter().map(|way| replayed(start, done, Some(*way))).collect(),
+                Some(_) => (0..=done.len())
+                    .flat_map(|first| EITHER_WAY.iter().map(move |way| replayed(start, done, Some((first, *way)))))
+                    .collect(),
                 None => Vec::new(),
             },
             all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
@@ -115,14 +117,20 @@ fn before_checks(act: &ScenarioAct, start: &ScenarioWorld, done: &[(ScenarioDeed
     (0..=done.len()).flat_map(begun).chain([by_others]).map(|deeds| replayed(start, &deeds, None)).collect()
 }
 
-/// The files without the act.
-fn replayed(start: &ScenarioWorld, done: &[(ScenarioDeed, bool)], recovered: Option<Decision>) -> Arc<UserFiles> {
+/// The files without the act, with a recovery after the first so many deeds, if any.
+fn replayed(
+    start: &ScenarioWorld,
+    done: &[(ScenarioDeed, bool)],
+    recovered: Option<(usize, Decision)>,
+) -> Arc<UserFiles> {
     let mut others = start.fork();
-    if let Some(way) = recovered {
-        others.recover(way);
-    }
-    for (deed, by_check) in done {
-        lock(&others.foreigners).act(&others.machine, deed, *by_check);
+    for number in 0..=done.len() {
+        if let Some((_, way)) = recovered.filter(|(first, _)| *first == number) {
+            others.recover(way);
+        }
+        if let Some((deed, by_check)) = done.get(number) {
+            lock(&others.foreigners).act(&others.machine, deed, *by_check);
+        }
     }
     Arc::clone(&others.look().files)
 }

@@ -29,7 +29,15 @@ impl Overlay<'_> {
         let engine = Engine::with_fs(Arc::new(OsFs::new()), &root, settings()).unwrap();
         let answer = test(&engine, &root);
         drop(engine);
-        run("umount", [root]).unwrap();
+        // A program that another test has just started holds the handles of this one until its `exec`.
+        let unmounted = (0..50).find_map(|_| match run("umount", [&root]) {
+            Ok(_) => Some(()),
+            Err(_) => {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                None
+            }
+        });
+        unmounted.expect("it is unmounted within five seconds");
         answer
     }
 }

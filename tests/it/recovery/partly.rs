@@ -129,3 +129,21 @@ fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
     assert_eq!(contents, ["a two\ntheirs\n", "b one\ntheirs\n", "c one\n"]);
     assert_eq!(fs::read_to_string(&done[0].kept[0].kept_path).unwrap(), "a one\n", "{done:?}");
 }
+
+#[test]
+fn a_file_that_changes_after_the_decision_of_a_recovery_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
+    // It ends with `a` swapped, before it is rolled back; what made the swap of `b` fail is gone again.
+    let (engine, answer) =
+        disturbed_with(&root, |root| append(&root.join("b"), "theirs\n"), Some(Rule::fail(1, 5).matching(marks)));
+    assert_eq!(answer["outcome"], "recovery_required", "{answer}");
+    fs::write(root.join("b"), "b one\n").unwrap();
+    let id = engine.status().unwrap().interrupted[0].id.clone();
+    let forward = RecoverOptions::new().decision(Decision::Forward);
+    let done = engine.recover_with(Some(&id), forward, &mut |_| fs::remove_file(root.join("a")).unwrap()).unwrap();
+    assert!(done[0].reason().contains("a is not new: another program changed it after it was swapped"), "{done:?}");
+    let contents = ["a", "c"].map(|name| content(&root, name));
+    assert_eq!(contents, [None, Some("c two\n".to_owned())]);
+}

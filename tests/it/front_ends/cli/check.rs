@@ -75,6 +75,22 @@ fn a_check_that_moves_a_folder_has_not_passed() {
 }
 
 #[test]
+fn a_check_that_moves_the_state_folder_is_told_that_its_undo_record_went_with_it() {
+    let here = workspace();
+    let json = apply(&here, "mv .txedit away").exits(0).json();
+    holds(&here, &NEW);
+    let id = json["transaction_id"].as_str().unwrap();
+    let told = json["warnings"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let told = told.filter(|told| told.contains("is no longer the folder in which") && told.contains(id));
+    assert_eq!(told.count(), 1, "{json}");
+    here.run(&["undo", id]).exits(2);
+    // It is true of the other way, too: once the folder is back, the undo is.
+    fs::rename(here.path().join("away"), here.path().join(".txedit")).unwrap();
+    here.run(&["undo", id]).exits(0);
+    holds(&here, &OLD);
+}
+
+#[test]
 fn a_check_sees_the_new_files_and_its_success_commits() {
     let here = workspace();
     let ran = apply(&here, "cat a sub/b new/c; test ! -e old; echo to stderr >&2");
@@ -260,6 +276,9 @@ fn a_kill_during_the_check_waits_for_its_end_and_rolls_back() {
         assert_eq!(json["recovered"][0]["action"], "running", "{how}: {json}");
         let reason = json["recovered"][0]["reason"].as_str().unwrap();
         assert!(reason.contains("process ") && reason.contains("end it"), "{how}: {reason}");
+        // A user who names it has not got what they asked for.
+        let id = json["recovered"][0]["id"].as_str().unwrap();
+        here.run(&["recover", id, "--back"]).exits(4);
         let json = here.run(&["status", "--json"]).exits(0).json();
         assert_eq!(json["interrupted"][0]["running"], true, "{how}: {json}");
         let edit = ["edit", "a", "--old", "1", "--new", "2", "--lock-timeout", "0.1", "--json"];

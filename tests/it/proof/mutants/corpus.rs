@@ -297,7 +297,7 @@ const NOTICED: [Noticed; 32] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 28] = [
+const OTHERS: [(&str, &str); 29] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
     ("a_folder_that_cannot_be_looked_at_may_be_left", "warnings_that_are_not_true_are_seen"),
@@ -315,6 +315,10 @@ const OTHERS: [(&str, &str); 28] = [
     ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first_is_noticed"),
     ("a_recovery_ends_where_the_folder_of_a_deleted_file_is_gone", "a_folder_that_is_not_found_again_is_noticed"),
     ("a_recovery_that_runs_out_of_open_files_is_not_the_last_one", "none: an error, and no step of the protocol"),
+    (
+        "a_repeated_commit_that_runs_out_of_open_files_does_not_say_that_a_file_is_gone",
+        "none: an answer is made of what stands in the files",
+    ),
     (
         "a_rollback_after_a_killed_commit_does_not_say_that_nothing_was_changed",
         "none: what is open is no step of the protocol",
