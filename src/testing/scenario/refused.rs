@@ -352,7 +352,7 @@ impl ScenarioRefusal<'_> {
         // The content is theirs, too, where they wrote it through a handle.
         let is_old = |old: Option<&SimEntry>| matches!((is, old), (Some(is), Some(old)) if is.kind == old.kind && same_dress(is, old));
         becomes_another
-            && (is_old(old) || is_old(at_check))
+            && (is_old(old) || is_old(at_check) || self.in_check.iter().any(|files| is_old(files.get(path))))
             && theirs.map(|it| it.kind) == old.map(|it| it.kind)
             && content(theirs) == content(is)
     }

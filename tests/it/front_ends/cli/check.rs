@@ -277,7 +277,7 @@ fn a_kill_during_the_check_waits_for_its_end_and_rolls_back() {
         let reason = json["recovered"][0]["reason"].as_str().unwrap();
         assert!(reason.contains("process ") && reason.contains("end it"), "{how}: {reason}");
         // A user who names it has not got what they asked for.
-        let id = json["recovered"][0]["id"].as_str().unwrap();
+        let id = json["recovered"][0]["transaction_id"].as_str().unwrap();
         here.run(&["recover", id, "--back"]).exits(4);
         let json = here.run(&["status", "--json"]).exits(0).json();
         assert_eq!(json["interrupted"][0]["running"], true, "{how}: {json}");
