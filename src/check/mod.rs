@@ -58,7 +58,7 @@ impl Check {
     }
 }
 
-/// Runs checks. [`process::Processes`] starts them as processes; a program that embeds the engine may decide by other
+/// Runs checks. The engine starts them as processes by itself; a program that embeds the engine may decide by other
 /// means. Everything that it starts must have ended when it returns: later writes go into files that are committed, or
 /// rolled back. If it panics, everything is rolled back before the panic continues.
 pub trait Checker: fmt::Debug + Send + Sync {

@@ -5,6 +5,10 @@ use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// The steps of a commit of `entries` entries.
+///
+/// # Panics
+///
+/// If a contended commit has a check, or is not durable.
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     if terms.contended {
@@ -96,6 +100,10 @@ fn end(durable: bool) -> StepPhase {
 ///
 /// The order is that of a commit: no done mark before every swap was verified and is in the folder that its path leads to,
 /// no history before the mark is durable.
+///
+/// # Panics
+///
+/// If `ready` is not in order, or has an entry twice.
 #[must_use]
 pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
     // A folder is an entry before all that goes into it.

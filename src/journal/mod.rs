@@ -19,7 +19,7 @@
 //! - **J10** History is read-only.
 //!
 //! Architecture invariant: no file access here. Bytes become records ([`scan()`]); records and observations become a
-//! decision ([`recover`]).
+//! decision (`recover`).
 
 use std::fmt;
 use std::path::Path;

@@ -106,6 +106,10 @@ impl Splices {
     /// The new content in order, as stretches of the old one and new bytes; `old_len` is the old content's length.
     ///
     /// This is how a large file is staged: old stretches are copied from file to file, or shared.
+    ///
+    /// # Panics
+    ///
+    /// If the old content is shorter than the one that the splices were made for.
     pub fn pieces(&self, old_len: usize) -> impl Iterator<Item = Piece<'_>> {
         let mut at = 0;
         let changed = self.list.iter().flat_map(move |splice| {
@@ -125,6 +129,10 @@ impl Splices {
 
     /// Passes the new content to `sink` in chunks of this many bytes, the last one shorter, so that many small pieces
     /// are not hashed and written one by one.
+    ///
+    /// # Panics
+    ///
+    /// If `chunk` is 0, or as [`pieces`](Self::pieces).
     pub fn in_chunks<E>(
         &self,
         old: &[u8],

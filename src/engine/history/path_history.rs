@@ -44,12 +44,11 @@ impl<'a> PathHistory<'a> {
 
     /// The changes of a path of the transaction, by all transactions, oldest first.
     pub(crate) fn changes(&self, path: &RelPath) -> Result<&[PathChange]> {
-        let changes = match self.changes.get() {
-            Some(changes) => changes,
-            None => {
-                let read = self.read()?;
-                self.changes.get_or_init(|| read)
-            }
+        let changes = if let Some(changes) = self.changes.get() {
+            changes
+        } else {
+            let read = self.read()?;
+            self.changes.get_or_init(|| read)
         };
         Ok(changes.get(path).map_or(&[], Vec::as_slice))
     }
@@ -88,12 +87,11 @@ impl<'a> PathHistory<'a> {
                 return Ok(Some(content));
             }
         }
-        let account = match self.account.get() {
-            Some(account) => account,
-            None => {
-                let read = Account::read(&self.engine.workspace, &self.loaded.folder)?;
-                self.account.get_or_init(|| read)
-            }
+        let account = if let Some(account) = self.account.get() {
+            account
+        } else {
+            let read = Account::read(&self.engine.workspace, &self.loaded.folder)?;
+            self.account.get_or_init(|| read)
         };
         let left = account.as_ref().and_then(|account| account.result(path, original));
         Ok(left.filter(|left| Digest::of(left) == digest))

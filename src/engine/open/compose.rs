@@ -46,7 +46,7 @@ pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<Com
         // Entries of one request do not see each other: they apply only to what was staged before.
         results: results.collect(),
         positions: positions(staged),
-        vacated: staged.iter().filter_map(|entry| entry.vacated()).collect(),
+        vacated: staged.iter().filter_map(StagedEntry::vacated).collect(),
         there: staged.iter().filter(|entry| entry.was_there()).map(|entry| entry.file.path.to_path_buf()).collect(),
         findings: Findings::new(),
     };

@@ -351,14 +351,19 @@ fn bytes_of_a_refused_undo(files: usize) -> u64 {
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let workspace = Workspace::on(faults.clone(), folder.path());
     let names: Vec<String> = (0..files).map(|n| format!("f{n}")).collect();
-    names.iter().for_each(|name| workspace.write(name, "old\n"));
+    let write = |content: &str| {
+        for name in &names {
+            workspace.write(name, content);
+        }
+    };
+    write("old\n");
     let edits = |old: &str, new: &str| {
         let file = |name: &String| json!({"file_path": name, "edits": [{"old_string": old, "new_string": new}]});
         json!({"files": names.iter().map(file).collect::<Vec<_>>()})
     };
     let id = workspace.apply(&edits("old", "new")).unwrap().transaction.unwrap();
     workspace.apply(&edits("new", "newer")).unwrap();
-    names.iter().for_each(|name| workspace.write(name, "theirs\n"));
+    write("theirs\n");
     faults.reset();
     let error = workspace.undo(Some(&id)).unwrap_err();
     let Detail::Conflicts(conflicts) = error.details() else { panic!("{error:?}") };
