@@ -34,7 +34,15 @@ fn fuse_cannot_exchange_names_and_is_left_clean() {
     mounts::with(Kind::Fuse, |root| {
         let found = guarantees(root).unwrap();
         assert!(!found.exchanges, "{found:?}");
-        assert_eq!(fs::read_dir(root).unwrap().count(), 0);
+        let left = || fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        // FUSE keeps a file that is unlinked while a handle is still being closed, under a hidden name.
+        for _ in 0..100 {
+            if left().is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("{:?} is left", left());
     });
 }
 

@@ -33,7 +33,7 @@ use work::{Variant, record};
 use crate::support::is_full;
 use crate::support::mounts::is_root;
 
-/// Disks of each file system with `TXEDIT_TEST_FULL`; by default it is half of them.
+/// Disks of each file system with `TXEDIT_TEST_FULL`; by default it is a third of them.
 const IMAGES: usize = 60;
 
 /// Disks from one recording, at most: the next one has other transactions.
@@ -48,7 +48,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 /// Disks of each file system: `TXEDIT_TEST_POWER_IMAGES`, or the usual number.
 fn images() -> usize {
-    let usual = if is_full() { IMAGES } else { IMAGES / 2 };
+    let usual = if is_full() { IMAGES } else { IMAGES / 3 };
     number("TXEDIT_TEST_POWER_IMAGES", usual as u64) as usize
 }
 
