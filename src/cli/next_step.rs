@@ -8,8 +8,9 @@ pub(crate) fn words(step: &NextStep) -> String {
         NextStep::Recover { id: None } => "recover it with `txedit recover`".to_owned(),
         NextStep::Recover { id: Some(id) } => format!("recover it with `txedit recover {id}`"),
         NextStep::Decide { id, can_finish } => {
-            let forward = if *can_finish { "--forward | " } else { "" };
-            format!("decide with `txedit recover {id} {forward}--back | --discard`")
+            // Each command by itself: a shell would take `--forward | --back` for a pipeline, and decide.
+            let forward = if *can_finish { format!("`txedit recover {id} --forward`, ") } else { String::new() };
+            format!("decide: {forward}`txedit recover {id} --back` or `txedit recover {id} --discard`")
         }
         NextStep::Discard { id } => format!("put it aside with `txedit recover {id} --discard`"),
         NextStep::TrustJournal { id } => format!("if you know better, `txedit recover {id} --trust-journal`"),
@@ -53,13 +54,15 @@ mod tests {
     fn each_command_that_is_named_can_be_typed() {
         for step in every_step() {
             let words = words(&step);
-            let command = words.split('`').nth(1).unwrap_or_else(|| panic!("{words}"));
-            for choice in command.split(" | ") {
-                // Each choice after the first is a flag of the same command.
-                let start = command.split(" --").next().unwrap_or_default();
-                let line = if choice.starts_with("--") { format!("{start} {choice}") } else { choice.to_owned() };
-                let parsed = CommandLine::try_parse_from(line.split(' '));
-                assert!(parsed.is_ok(), "{line}: {parsed:?}");
+            let commands: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
+            assert!(!commands.is_empty(), "{words}");
+            for command in commands {
+                assert!(
+                    !command.contains(['|', ';', '&', '$', '<', '>']),
+                    "a shell would make something else of {command}"
+                );
+                let parsed = CommandLine::try_parse_from(command.split(' '));
+                assert!(parsed.is_ok(), "{command}: {parsed:?}");
             }
         }
     }

@@ -13,8 +13,8 @@ pub(super) fn words(step: &NextStep) -> String {
             format!("send the call again, which recovers transaction {id} first; if it fails, {ask}")
         }
         NextStep::Decide { id, can_finish } => {
-            let forward = if *can_finish { "--forward | " } else { "" };
-            ask(&format!("recover {id} {forward}--back | --discard"))
+            let forward = if *can_finish { "--forward, " } else { "" };
+            format!("{}, and to decide: {forward}--back or --discard", ask(&format!("recover {id}")))
         }
         NextStep::Discard { id } => format!("{}, which puts it aside", ask(&format!("recover {id} --discard"))),
         NextStep::TrustJournal { id } => {
