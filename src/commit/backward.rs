@@ -23,6 +23,8 @@ pub fn rollback(entries: usize, mark: Mark, durable: bool) -> Vec<RollbackStep> 
     for entry in EntryIndex::first(entries).rev() {
         steps.extend(is_checked.then_some(RollbackStep::FindFolder(entry)));
         steps.push(RollbackStep::RollBack(entry));
+        // The folder may have been elsewhere while what is in it was looked for, and be back now.
+        steps.extend(is_checked.then_some(RollbackStep::RollBackInside(entry)));
     }
     steps.extend(is_contended.then_some(RollbackStep::WriteJournal));
     // The folder is dropped only when the rollback is durable: without it nobody could repeat the rollback.

@@ -82,6 +82,8 @@ pub enum RollbackStep {
     FindFolder(EntryIndex),
     /// Classify the entry, and roll it back if it was swapped.
     RollBack(EntryIndex),
+    /// If a new folder is not empty, roll back once more what the transaction put into it, and then the folder.
+    RollBackInside(EntryIndex),
     /// Write the journal of a contended transaction again under its hidden name, with the contents that were swapped.
     WriteJournal,
     /// Make everything that was rolled back durable.

@@ -41,6 +41,8 @@ const STRANGE: EntryRollback =
     EntryRollback::Left("a folder of another owner than the workspace's is in the place of its folder");
 const FILLED: EntryRollback = EntryRollback::Left("another program put something into the folder that took its place");
 const WRITTEN: EntryRollback = EntryRollback::Left("another program wrote it while it was rolled back");
+/// What is in a new folder is another program's, and then so is the folder.
+const NOT_EMPTY: &str = "the new folder is not empty; it stays";
 const ASIDE: &str = "the check, or another program, wrote it";
 
 /// The result for an entry that is not touched, and whether that is a conflict.
@@ -236,10 +238,8 @@ impl TransactionFolder<'_> {
     }
 
     fn roll_back_folder(&self, entry: EntryIndex) -> Result<EntryRollback> {
-        // What is in it is another program's, and then so is the folder.
-        const NOT_EMPTY: EntryRollback = EntryRollback::Aside("the new folder is not empty; it stays");
         if !self.target_folder_is_empty(entry)? {
-            return Ok(NOT_EMPTY);
+            return Ok(EntryRollback::Aside(NOT_EMPTY));
         }
         self.swap_back(entry)?;
         // Another program may just have put a file into it, or a folder of its own in its place.
@@ -247,7 +247,7 @@ impl TransactionFolder<'_> {
             return Ok(EntryRollback::Old);
         }
         self.swap(entry)?;
-        Ok(NOT_EMPTY)
+        Ok(EntryRollback::Aside(NOT_EMPTY))
     }
 
     fn target_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {

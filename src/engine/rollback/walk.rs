@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::EntryRollback;
 use super::panic_guard::Sheltered;
+use super::{EntryRollback, NOT_EMPTY};
 use crate::commit::step::RollbackStep;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
@@ -68,19 +68,18 @@ impl RollbackWalk {
             match step {
                 RollbackStep::Mark(mark) => transaction.set_mark(mark)?,
                 RollbackStep::VerifyMark => transaction.verify_mark()?,
-                RollbackStep::FindFolder(entry) | RollbackStep::RollBack(entry)
+                RollbackStep::FindFolder(entry)
+                | RollbackStep::RollBack(entry)
+                | RollbackStep::RollBackInside(entry)
                     if self.must_wait(&transaction.record(entry).path) => {}
                 RollbackStep::SyncFolder => transaction.sync_folder()?,
-                RollbackStep::FindFolder(entry) => {
-                    if let Err(error) = transaction.find_folder(entry) {
-                        self.first_error = self.first_error.or(Some(error));
-                    }
-                }
+                RollbackStep::FindFolder(entry) => self.find_folder(transaction, entry),
                 RollbackStep::RollBack(entry) => {
                     observer.progress(Progress::Undo, total - entry.0 - 1, total);
                     let rolled_back = transaction.roll_back(entry);
                     self.note(transaction, entry, rolled_back);
                 }
+                RollbackStep::RollBackInside(entry) => self.roll_back_inside(transaction, entry),
                 RollbackStep::Sync => {
                     self.verify_not_old(transaction);
                     transaction.sync_everything()?;
@@ -103,6 +102,31 @@ impl RollbackWalk {
         }
         self.result.not_old.reverse();
         Ok(self.result)
+    }
+
+    fn find_folder(&mut self, transaction: &mut TransactionFolder<'_>, entry: EntryIndex) {
+        if let Err(error) = transaction.find_folder(entry) {
+            self.first_error = self.first_error.take().or(Some(error));
+        }
+    }
+
+    /// Rolls back once more what is in a new folder that is not empty, and then the folder.
+    fn roll_back_inside(&mut self, transaction: &mut TransactionFolder<'_>, folder: EntryIndex) {
+        if self.conflicts.get(&folder) != Some(&NOT_EMPTY) {
+            return;
+        }
+        let path = transaction.record(folder).path.clone();
+        let entries = EntryIndex::first(transaction.journal.entries.len()).rev();
+        // The folder itself is the last.
+        for entry in entries.filter(|entry| *entry >= folder) {
+            if transaction.record(entry).path.as_path().starts_with(path.as_path()) {
+                self.result.not_old.retain(|it| it.entry != entry);
+                self.conflicts.remove(&entry);
+                self.find_folder(transaction, entry);
+                let rolled_back = transaction.roll_back(entry);
+                self.note(transaction, entry, rolled_back);
+            }
+        }
     }
 
     /// Verifies once more the entries that are not old: another program may have removed what it had put in the place

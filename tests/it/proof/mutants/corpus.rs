@@ -38,8 +38,17 @@ fn is_inside(path: &Path) -> bool {
 }
 
 fn without_finding_folders() -> Player {
-    let rollback =
-        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
+    let rollback = |n, mark, durable| {
+        let steps = without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
+        without(steps, |s| matches!(s, RollbackStep::RollBackInside(_)))
+    };
+    by(Protocol { rollback, ..PROTOCOL })
+}
+
+fn without_rolling_back_inside() -> Player {
+    let rollback = |n, mark, durable| {
+        without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::RollBackInside(_)))
+    };
     by(Protocol { rollback, ..PROTOCOL })
 }
 
@@ -209,7 +218,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 32] = [
+const NOTICED: [Noticed; 33] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -220,6 +229,7 @@ const NOTICED: [Noticed; 32] = [
         without_finding_folders,
         "recovery fails: the folder of d/e is gone",
     ),
+    ("a_new_file_in_a_folder_that_was_elsewhere_is_taken_back", without_rolling_back_inside, "and nothing tells of it"),
     ("a_chown_by_a_check_that_fails_is_not_silently_undone", without_handing_over, "and nothing tells of it"),
     ("a_folder_moved_before_a_checked_swap_has_its_old_files", without_verified_folders, "a folder was moved before"),
     ("a_folder_moved_in_the_moment_of_the_swap_is_a_conflict", without_verified_folders, "a folder was moved before"),
