@@ -196,7 +196,7 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     };
     let mut report = describe(transaction, &classes, action);
     if action == RecoveryAction::Forward {
-        forward::tell(transaction, transaction.mark, [&classes, &classes], &mut report);
+        forward::tell(transaction, transaction.mark, [&classes, &classes], false, &mut report);
     }
     Ok(Decided { classes, decision, is_blocked: false, report })
 }
@@ -248,7 +248,7 @@ fn act(
             let Some(finished) = finish::finish(transaction, &ready, insisted)? else { return Ok(None) };
             // Only now: another program may have changed a file since the decision.
             let now = finished.classes.as_deref().unwrap_or(classes);
-            if forward::tell(transaction, mark, [classes, now], &mut report) {
+            if forward::tell(transaction, mark, [classes, now], insisted, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
             }
             report.remarks.extend(finished.warnings);

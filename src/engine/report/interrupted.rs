@@ -73,7 +73,7 @@ pub enum RecoveryAction {
     Wait,
     /// Nothing: another process owns it, or it cannot be recovered here.
     Leave,
-    /// All files are new.
+    /// All files were made new; the remarks name those that another program changed since.
     Committed,
     /// All files are new except those that the remarks name.
     PartlyCommitted,
