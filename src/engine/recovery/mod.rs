@@ -91,8 +91,9 @@ pub(crate) fn recover_one(
     // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
+    let report = report.map_err(|error| transaction.displaced(required(error).of_transaction(id)));
     drop(locks);
-    report.map_err(|e| required(e).of_transaction(id))
+    report
 }
 
 /// An interrupted transaction that can be recovered.
