@@ -100,11 +100,7 @@ struct RecoverJson {
 /// on top after a check is set aside, and the original goes back.
 fn stays_new(file: &InterruptedFile, why: &RecoveryReason) -> bool {
     let after_check = matches!(why, RecoveryReason::Interrupted { mark: Mark::Check | Mark::CheckUndo, .. });
-    match file.class {
-        Some(Class::OnTop) => !after_check,
-        Some(Class::OriginalLost) => true,
-        _ => false,
-    }
+    file.class == Some(Class::OnTop) && !after_check
 }
 
 /// Returns whether the file does not become new when a recovery goes forward.
@@ -116,7 +112,8 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action {
         RecoveryAction::Forward if one.files.iter().any(stays_old) => "will be finished, and some files are not new",
         RecoveryAction::Forward => "will be finished, all files new",
-        RecoveryAction::Back if one.files.iter().any(|file| stays_new(file, &one.why)) => {
+        // Its remarks name what cannot go back.
+        RecoveryAction::Back if !one.remarks.is_empty() || one.files.iter().any(|file| stays_new(file, &one.why)) => {
             "will be rolled back, and some files are not old"
         }
         RecoveryAction::Back => "will be rolled back, all files old",

@@ -27,7 +27,12 @@ pub(super) fn tell(
             Class::OnTop => "another program changed it after it was swapped",
             Class::Unknown if is_done => "another program replaced or removed it after it was swapped",
             Class::Unknown => "neither its old nor its new content is there",
-            Class::Ready | Class::Done | Class::Same | Class::Captured | Class::OriginalLost => continue,
+            Class::OriginalLost => {
+                let told = format!("{} is new, but its original is gone: no undo can bring that back", record.path);
+                report.remarks.push(told);
+                continue;
+            }
+            Class::Ready | Class::Done | Class::Same | Class::Captured => continue,
         };
         is_partly |= insisted || matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
         report.remarks.push(format!("{} is not new: {why}", record.path));

@@ -183,7 +183,11 @@ struct Decided {
 /// Observes all entries and decides, without touching anything.
 fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Decided> {
     let classes = transaction.classes(cancel)?;
-    let decision = choose(transaction, &classes, wish)?;
+    let mut decision = choose(transaction, &classes, wish)?;
+    // Dropped is only what is verified to be as it was: whatever else there is stays, and is named.
+    if decision == RecoveryDecision::Drop && transaction.is_in_doubt(&classes, cancel)? {
+        decision = RecoveryDecision::Back;
+    }
     if let Some(taken) = blocked::taken(transaction, decision, wish)? {
         let report = blocked_by(transaction, &classes, &taken);
         return Ok(Decided { classes, decision, is_blocked: true, report });
@@ -196,8 +200,18 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
         (_, RecoveryDecision::Wait) => RecoveryAction::Wait,
     };
     let mut report = describe(transaction, &classes, action);
-    if action == RecoveryAction::Forward {
-        forward::tell(transaction, transaction.mark, [&classes, &classes], false, &mut report);
+    match action {
+        RecoveryAction::Forward => {
+            forward::tell(transaction, transaction.mark, [&classes, &classes], false, &mut report);
+        }
+        RecoveryAction::Back => {
+            let lost = transaction.lost(&classes, cancel)?;
+            let remark = |entry: &EntryIndex| {
+                format!("{} cannot be as it was: its original is gone", transaction.record(*entry).path)
+            };
+            report.remarks.extend(lost.iter().map(remark));
+        }
+        _ => {}
     }
     Ok(Decided { classes, decision, is_blocked: false, report })
 }

@@ -24,7 +24,7 @@ use crate::index::EntryIndex;
 use crate::journal::{self, Journal, Mark, Record, record};
 use crate::path::{STATE_FOLDER, shown};
 
-pub(crate) use leftovers::UNCERTAIN;
+pub(crate) use leftovers::{ONLY_COPY, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
 /// A transaction in `txn/`, whose folder and target folders this process has locked.

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use txedit::fs::OsFs;
-use txedit::fs::fault::{FaultCall, FaultFs, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::{Error, NextStep, Outcome, RecoverOptions, Request};
 
 use super::Workspace;
@@ -60,6 +60,23 @@ fn what_is_moved_away_while_it_is_recovered_before_another_command_is_a_warning(
     let report = engine.apply(&Request::new().create("other", "x"), running()).unwrap();
     assert!(report.warnings.iter().any(|told| told.contains("moved its folder away from")), "{:?}", report.warnings);
     is_recovered_once_it_is_back(&here, &id, [&place, &away]);
+}
+
+#[test]
+fn what_another_process_has_finished_since_is_said_to_be_committed() {
+    let (here, id) = killed_with(Workspace::new(), None);
+    let faults = FaultFs::new(Arc::new(OsFs::new()));
+    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.done"));
+    faults.add(Rule::fail(1, 5).matching(marks));
+    // The first look at history is that for a free place; at the second one the locks are free, and another comes.
+    let looks = |call: &FaultCall| call.operation == FaultOperation::OpenBeneath && call.path.ends_with("history");
+    let mut other = here.command(&["recover", &id]);
+    let other = Mutex::new(move || assert!(other.output().unwrap().status.success()));
+    faults.add(Rule::before(2, move |_| other.lock().unwrap()()).matching(looks));
+    let engine = InProcess::on(Arc::new(faults), &here.path()).engine;
+    let done = engine.recover(None, RecoverOptions::default()).unwrap().remove(0);
+    assert_eq!((done.action.as_str(), done.reason()), ("committed", "another process has finished it".to_owned()));
+    assert_eq!(contents(&here), ["new"; 5]);
 }
 
 #[test]
