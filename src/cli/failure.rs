@@ -159,6 +159,8 @@ fn outcome(error: &Error) -> String {
             let paths: Vec<_> = on_top(error).map(|left| shown(&left.path)).collect();
             format!("rolled back, except for {}: see what is there now", paths.join(", "))
         }
+        // The hint names them.
+        Outcome::RecoveryRequired if !error.next_steps().is_empty() => "some files may be old and some new".to_owned(),
         Outcome::RecoveryRequired => {
             let id = error.transaction().map_or_else(String::new, |id| format!(" {id}"));
             format!("some files may be old and some new: see `txedit status`, then run `txedit recover{id}`")

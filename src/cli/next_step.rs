@@ -1,6 +1,7 @@
 //! Renders next steps as commands and flags.
 
 use crate::error::NextStep;
+use crate::path::shown;
 
 /// A step as a clause that names the command.
 pub(crate) fn words(step: &NextStep) -> String {
@@ -15,6 +16,9 @@ pub(crate) fn words(step: &NextStep) -> String {
         NextStep::Discard { id } => format!("put it aside with `txedit recover {id} --discard`"),
         NextStep::TrustJournal { id } => format!("if you know better, `txedit recover {id} --trust-journal`"),
         NextStep::OtherHost { id } => format!("if that machine is down, `txedit recover {id} --other-host`"),
+        NextStep::MoveBack { id, place } => {
+            format!("if it was moved, move it back to {}, then recover it with `txedit recover {id}`", shown(place))
+        }
         NextStep::Status => "see what is interrupted or open with `txedit status`".to_owned(),
         NextStep::Log => "see what was committed with `txedit log`".to_owned(),
         NextStep::ListKept => "see what is kept with `txedit kept list`".to_owned(),
@@ -42,6 +46,7 @@ mod tests {
             NextStep::Discard { id: id() },
             NextStep::TrustJournal { id: id() },
             NextStep::OtherHost { id: id() },
+            NextStep::MoveBack { id: id(), place: "/w/.txedit/txn/x".into() },
             NextStep::Status,
             NextStep::Log,
             NextStep::ListKept,

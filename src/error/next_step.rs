@@ -1,6 +1,7 @@
 //! The next step after a failure, or for a transaction that waits: a value that each front-end words by itself.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::path::bounds::Barred;
 
@@ -37,6 +38,13 @@ pub enum NextStep {
     OtherHost {
         /// The transaction.
         id: String,
+    },
+    /// Move the folder of a transaction, which another program moved away, back to its place, then recover it.
+    MoveBack {
+        /// The transaction.
+        id: String,
+        /// The place.
+        place: PathBuf,
     },
     /// List interrupted, open and kept transactions.
     Status,
@@ -78,6 +86,9 @@ impl fmt::Display for NextStep {
             Self::Discard { id } => write!(f, "Engine::recover(Some({id:?}), …) with Decision::Discard"),
             Self::TrustJournal { id } => write!(f, "Engine::recover(Some({id:?}), …) with trust_journal"),
             Self::OtherHost { id } => write!(f, "Engine::recover(Some({id:?}), …) with other_host"),
+            Self::MoveBack { id, place } => {
+                write!(f, "if it was moved, move it back to {}; then Engine::recover(Some({id:?}), …)", place.display())
+            }
             Self::Status => f.write_str("Engine::status()"),
             Self::Log => f.write_str("Engine::log(…)"),
             Self::ListKept => f.write_str("Engine::kept()"),

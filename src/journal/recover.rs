@@ -106,14 +106,14 @@ pub enum RecoveryDecision {
 pub fn classify(record: &Record, observed: &Observed) -> Class {
     let Observed { target, slot } = *observed;
     match &record.change {
-        RecordedChange::Edit { before, after, staged, .. } => {
-            edit(&States::new(Some(before), Some(after)), staged, target, slot)
+        RecordedChange::Edit { before, after, staged, original } => {
+            edit(&States::new(Some(before), Some(after)), [staged, original], target, slot)
         }
         RecordedChange::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
         RecordedChange::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
         RecordedChange::Folder { staged } => folder(staged, target, slot),
-        RecordedChange::FileToFolder { before, staged, .. } => {
-            file_to_folder(&States::new(Some(before), None), staged, target, slot)
+        RecordedChange::FileToFolder { before, staged, original } => {
+            file_to_folder(&States::new(Some(before), None), [staged, original], target, slot)
         }
         RecordedChange::FolderToFile { after, staged, original } => {
             folder_to_file(&States::new(None, Some(after)), staged, original, target, slot)
@@ -160,7 +160,7 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
     if is_old { Class::Ready } else { Class::Before }
 }
 
-fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
+fn edit(states: &States<'_>, [staged, original]: [&Identity; 2], target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
         // Even if what is left happens to equal the old content: an empty file, for one.
         (_, PlaceState::Old | PlaceState::Other) if is(slot, staged) => Class::Torn,
@@ -169,8 +169,11 @@ fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Cla
         (PlaceState::New, PlaceState::New) => Class::Same,
         (PlaceState::Other | PlaceState::Missing, PlaceState::New) => Class::Before,
         (_, PlaceState::Old) => Class::OnTop,
-        (PlaceState::New, PlaceState::Missing) => Class::OriginalLost,
-        (_, PlaceState::Missing) => Class::Torn,
+        (PlaceState::New, PlaceState::Missing) if is(target, staged) => Class::OriginalLost,
+        (PlaceState::Old, PlaceState::Missing) => Class::Torn,
+        (_, PlaceState::Missing) if is(target, original) => Class::Torn,
+        // Swapped or not: somebody removed the slot, and what is at the target tells nothing.
+        (_, PlaceState::Missing) => Class::Unknown,
         (PlaceState::New, PlaceState::Other) if is(target, staged) => Class::Captured,
         (_, PlaceState::Other) => Class::Unknown,
     }
@@ -215,7 +218,7 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
     }
 }
 
-fn file_to_folder(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
+fn file_to_folder(states: &States<'_>, [staged, original]: [&Identity; 2], target: Seen, slot: Seen) -> Class {
     let is_new = |seen: Seen| seen == Seen::Folder(*staged);
     match (states.tell(target), states.tell(slot)) {
         (_, PlaceState::Old) if is_new(target) => Class::Done,
@@ -224,7 +227,8 @@ fn file_to_folder(states: &States<'_>, staged: &Identity, target: Seen, slot: Se
         (PlaceState::Old, _) if is_new(slot) => Class::Ready,
         _ if is_new(slot) => Class::Before,
         (_, PlaceState::Old) => Class::OnTop,
-        (_, PlaceState::Missing) => Class::Torn,
+        (PlaceState::Old, PlaceState::Missing) => Class::Torn,
+        (_, PlaceState::Missing) if is(target, original) => Class::Torn,
         _ => Class::Unknown,
     }
 }
@@ -238,8 +242,8 @@ fn folder_to_file(states: &States<'_>, staged: &Identity, original: &Identity, t
         (_, PlaceState::New) => Class::Before,
         (PlaceState::New, _) if is_old(slot) => Class::Done,
         _ if is_old(slot) => Class::OnTop,
-        (PlaceState::New, PlaceState::Missing) => Class::OriginalLost,
-        (_, PlaceState::Missing) => Class::Torn,
+        (PlaceState::New, PlaceState::Missing) if is(target, staged) => Class::OriginalLost,
+        (_, PlaceState::Missing) if is(target, original) => Class::Torn,
         (PlaceState::New, _) if is(target, staged) => Class::Captured,
         _ => Class::Unknown,
     }
@@ -269,7 +273,7 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> RecoveryDec
         return RecoveryDecision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
+    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
     if !done && !evidence {
         return RecoveryDecision::Drop;
     }
@@ -299,6 +303,28 @@ pub fn is_original(record: &Record, seen: Seen) -> bool {
     record.change.original().is_some_and(|original| is(seen, original))
         && (record.change.folder_before().is_some()
             || States::new(record.change.before(), None).tell(seen) == PlaceState::Old)
+}
+
+/// Returns whether nothing verifies that an entry was not swapped: neither is its original, changed or not, at the
+/// target, nor what was staged in the slot. A create and a folder had no original.
+#[must_use]
+pub fn is_in_doubt(record: &Record, observed: &Observed) -> bool {
+    let Observed { target, slot } = *observed;
+    let Some(original) = record.change.original() else { return false };
+    let states = States::new(record.change.before(), None);
+    let is_old = |seen: Seen| is(seen, original) || states.tell(seen) == PlaceState::Old;
+    let is_unswapped = match record.change.staged() {
+        Some(staged) => is(slot, staged),
+        None => target != Seen::Missing,
+    };
+    !is_old(target) && !is_old(slot) && !is_unswapped
+}
+
+/// Returns whether the original of an entry is gone: its old state is neither at the target nor in the slot, which is
+/// empty.
+#[must_use]
+pub fn is_original_gone(record: &Record, observed: &Observed) -> bool {
+    observed.slot == Seen::Missing && is_in_doubt(record, observed)
 }
 
 /// Returns whether the slot of a transaction in the trash may be unlinked. If it was pruned, the slot must hold the

@@ -1,6 +1,7 @@
 //! Words the next steps for an agent: a tool, or a question to the person who has a shell.
 
 use crate::error::NextStep;
+use crate::path::shown;
 
 /// A step as a clause.
 pub(super) fn words(step: &NextStep) -> String {
@@ -22,6 +23,10 @@ pub(super) fn words(step: &NextStep) -> String {
         }
         NextStep::OtherHost { id } => {
             format!("{}, if that machine is down", ask(&format!("recover {id} --other-host")))
+        }
+        NextStep::MoveBack { id, place } => {
+            let move_back = format!("ask the user to move it back to {}, if it was moved", shown(place));
+            format!("{move_back}; then {}", ask(&format!("recover {id}")))
         }
         NextStep::Status => format!("{}, which lists what is interrupted, open and kept", ask("status")),
         NextStep::Log => "call list_transactions, and give the transaction_id that is meant".to_owned(),

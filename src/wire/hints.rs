@@ -5,7 +5,7 @@ use crate::request::Request;
 use crate::request::edit::Anchor;
 
 const NOT_RESTORED: &str =
-    "Read the files in `not_restored`, which another program changed after the swap; `kept` has their old contents.";
+    "Read the files in `not_restored`, each with its reason; `kept` has what could be kept of their old contents.";
 
 /// Formulates a step for a front-end: as a clause that can start a sentence or follow a semicolon.
 pub type StepWords = fn(&NextStep) -> String;

@@ -10,9 +10,10 @@ use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
 use crate::cli::{exit, next_step, signals};
-use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction};
+use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
+use crate::journal::Mark;
 use crate::journal::recover::Class;
 use crate::path::one_line;
 use crate::wire::hints::with_steps;
@@ -61,15 +62,10 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     if done.is_empty() {
         text.push_str("nothing to recover\n");
     }
-    // A user who names a transaction wants it finished. With `--trust-journal`, the plan has promised that all files
-    // become old.
+    // A user who names a transaction wants it finished.
     let is_open = |one: &Recovered| {
         let is_left = !plan_only && args.id.is_some() && one.action == RecoveryAction::Left;
-        let is_partly = match one.action {
-            RecoveryAction::PartlyCommitted => true,
-            RecoveryAction::PartlyRolledBack => args.trust_journal,
-            _ => false,
-        };
+        let is_partly = matches!(one.action, RecoveryAction::PartlyCommitted | RecoveryAction::PartlyRolledBack);
         one.required || is_left || is_partly
     };
     // Another process has it in hand: a user who named it has waited in vain.
@@ -100,6 +96,13 @@ struct RecoverJson {
     recovered: Option<Vec<wire::history::RecoveredJson>>,
 }
 
+/// Returns whether the file does not become old when a recovery goes back from the state in which it was found. What is
+/// on top after a check is set aside, and the original goes back.
+fn stays_new(file: &InterruptedFile, why: &RecoveryReason) -> bool {
+    let after_check = matches!(why, RecoveryReason::Interrupted { mark: Mark::Check | Mark::CheckUndo, .. });
+    file.class == Some(Class::OnTop) && !after_check
+}
+
 /// Returns whether the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
     matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
@@ -109,6 +112,10 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action {
         RecoveryAction::Forward if one.files.iter().any(stays_old) => "will be finished, and some files are not new",
         RecoveryAction::Forward => "will be finished, all files new",
+        // Its remarks name what cannot go back.
+        RecoveryAction::Back if !one.remarks.is_empty() || one.files.iter().any(|file| stays_new(file, &one.why)) => {
+            "will be rolled back, and some files are not old"
+        }
         RecoveryAction::Back => "will be rolled back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
         RecoveryAction::Discard => "will be moved to kept/, files as they are",

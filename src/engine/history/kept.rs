@@ -9,14 +9,14 @@ use crate::cancel::NEVER;
 use crate::engine::report::{Kept, Report};
 use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
-use crate::engine::store::folder::{UNCERTAIN, is_incomplete, see};
+use crate::engine::store::folder::{ONLY_COPY, UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
-use crate::journal::recover::{Seen, is, is_new};
+use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, slot_name};
 use crate::limits;
 use crate::path::AskedPath;
@@ -172,6 +172,7 @@ fn contents<'j>(
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(&state.workspace, folder, journal)?;
+    let is_lost = is_any_lost(state, folder, (journal, mark), cancel)?;
     for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
@@ -180,6 +181,9 @@ fn contents<'j>(
         let name = Name::new(folder, &slot);
         let reason = match see(&state.workspace, name, cancel) {
             Ok(Seen::Missing) => continue,
+            Ok(seen @ Seen::File { .. }) if is_lost && is_new(record, as_staged(record, seen, is_born_here)) => {
+                ONLY_COPY
+            }
             Ok(seen)
                 if is_new(record, as_staged(record, seen, is_born_here))
                     || is_incomplete(&state.workspace, folder, journal, (entry, mark))? =>
@@ -197,4 +201,28 @@ fn contents<'j>(
         found.push((record.path.as_path(), kept(record.path.as_path(), &slot, reason)));
     }
     Ok(found)
+}
+
+/// Returns whether an original of a rollback is gone: neither in its slot nor at its path. After a check an original goes
+/// back without an exchange, so its slot is empty in any case.
+fn is_any_lost(
+    state: &StateFolder,
+    folder: &Handle,
+    (journal, mark): (&Journal, Mark),
+    cancel: &CancelToken,
+) -> Result<bool> {
+    for (entry, record) in journal.entries.numbered().filter(|_| mark.is_undo()) {
+        if state.workspace.stat(Name::new(folder, &slot_name(entry)))?.is_some() {
+            continue;
+        }
+        let target = match state.workspace.find_folder(&state.workspace.root, record.path.parent())? {
+            Some(parent) => see(&state.workspace, Name::new(&parent, record.path.name()), cancel)?,
+            None => Seen::Missing,
+        };
+        let observed = Observed { target, slot: Seen::Missing };
+        if is_original_gone(record, &observed) && (mark != Mark::CheckUndo || target == Seen::Missing) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

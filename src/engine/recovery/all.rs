@@ -2,8 +2,9 @@
 
 use super::warnings::tell;
 use super::{Planned, recover_one};
+use crate::engine::history;
 use crate::engine::history::trash::{self, Goes};
-use crate::engine::report::{Recovered, RecoveryAction};
+use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, StateFolder, list_ids};
@@ -52,10 +53,19 @@ pub(crate) fn recover_all(
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {
-        match recover_one(state, &id, options, patience, run, planned) {
+        let mut is_planned = false;
+        let mut planned = |report: &Recovered| {
+            is_planned = true;
+            planned(report);
+        };
+        match recover_one(state, &id, options, patience, run, &mut planned) {
             Ok(report) => recovered.push(report),
-            // Another process was faster, or is working on it: then this is no failure.
-            Err(_) if state.may_sync() && is_settled(state, &id) => {}
+            // Another process was faster, or is working on it: then this is no failure. But once a plan was made, it was
+            // ours to carry out, and some of it may be done.
+            Err(_) if !is_planned && state.may_sync() && is_settled(state, &id) => {}
+            Err(_) if is_planned && state.may_sync() && is_committed(state, &id) => {
+                recovered.push(Recovered::new(&id, RecoveryAction::Committed, RecoveryReason::EndedByAnother));
+            }
             Err(error) => failed = failed.or(Some(error.of_transaction(&id))),
         }
         // A second sync may succeed and prove nothing: the others wait for the next process.
@@ -68,6 +78,11 @@ pub(crate) fn recover_all(
         failed = failed.or(emptied.err());
     }
     Ok(Recoveries { recovered, failed })
+}
+
+/// Returns whether another process has finished a transaction since this one failed to: history has it.
+fn is_committed(state: &StateFolder, id: &str) -> bool {
+    history::load(state, id).is_ok_and(|found| found.is_some())
 }
 
 /// Returns whether a transaction is gone, or its owner is alive.

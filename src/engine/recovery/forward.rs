@@ -7,11 +7,13 @@ use crate::journal::recover::Class;
 
 /// Names the files that are not, or will not be, as the transaction makes them. `classes` are those of the decision, at
 /// `mark`, and those of `now`, after the swaps: another program may have changed a file in between. Returns true if one
-/// of them never gets its new content: the table never goes forward then, but a person can insist.
+/// of them never gets its new content, which the table never decides; or if any is named and a person `insisted`: who
+/// asks for all files new must learn of each that is not.
 pub(super) fn tell(
     transaction: &TransactionFolder<'_>,
     mark: Mark,
     [classes, now]: [&[Class]; 2],
+    insisted: bool,
     report: &mut Recovered,
 ) -> bool {
     assert_eq!(classes.len(), now.len(), "each entry has a class at both times");
@@ -25,9 +27,14 @@ pub(super) fn tell(
             Class::OnTop => "another program changed it after it was swapped",
             Class::Unknown if is_done => "another program replaced or removed it after it was swapped",
             Class::Unknown => "neither its old nor its new content is there",
-            Class::Ready | Class::Done | Class::Same | Class::Captured | Class::OriginalLost => continue,
+            Class::OriginalLost => {
+                let told = format!("{} is new, but its original is gone: no undo can bring that back", record.path);
+                report.remarks.push(told);
+                continue;
+            }
+            Class::Ready | Class::Done | Class::Same | Class::Captured => continue,
         };
-        is_partly |= matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
+        is_partly |= insisted || matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
         report.remarks.push(format!("{} is not new: {why}", record.path));
     }
     is_partly

@@ -91,8 +91,9 @@ pub(crate) fn recover_one(
     // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
+    let report = report.map_err(|error| transaction.displaced(required(error).of_transaction(id)));
     drop(locks);
-    report.map_err(|e| required(e).of_transaction(id))
+    report
 }
 
 /// An interrupted transaction that can be recovered.
@@ -182,7 +183,11 @@ struct Decided {
 /// Observes all entries and decides, without touching anything.
 fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Decided> {
     let classes = transaction.classes(cancel)?;
-    let decision = choose(transaction, &classes, wish)?;
+    let mut decision = choose(transaction, &classes, wish)?;
+    // Dropped is only what is verified to be as it was: whatever else there is stays, and is named.
+    if decision == RecoveryDecision::Drop && transaction.is_in_doubt(&classes, cancel)? {
+        decision = RecoveryDecision::Back;
+    }
     if let Some(taken) = blocked::taken(transaction, decision, wish)? {
         let report = blocked_by(transaction, &classes, &taken);
         return Ok(Decided { classes, decision, is_blocked: true, report });
@@ -195,8 +200,18 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
         (_, RecoveryDecision::Wait) => RecoveryAction::Wait,
     };
     let mut report = describe(transaction, &classes, action);
-    if action == RecoveryAction::Forward {
-        forward::tell(transaction, transaction.mark, [&classes, &classes], &mut report);
+    match action {
+        RecoveryAction::Forward => {
+            forward::tell(transaction, transaction.mark, [&classes, &classes], false, &mut report);
+        }
+        RecoveryAction::Back => {
+            let lost = transaction.lost(&classes, cancel)?;
+            let remark = |entry: &EntryIndex| {
+                format!("{} cannot be as it was: its original is gone", transaction.record(*entry).path)
+            };
+            report.remarks.extend(lost.iter().map(remark));
+        }
+        _ => {}
     }
     Ok(Decided { classes, decision, is_blocked: false, report })
 }
@@ -248,7 +263,7 @@ fn act(
             let Some(finished) = finish::finish(transaction, &ready, insisted)? else { return Ok(None) };
             // Only now: another program may have changed a file since the decision.
             let now = finished.classes.as_deref().unwrap_or(classes);
-            if forward::tell(transaction, mark, [classes, now], &mut report) {
+            if forward::tell(transaction, mark, [classes, now], insisted, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
             }
             report.remarks.extend(finished.warnings);

@@ -73,7 +73,7 @@ pub enum RecoveryAction {
     Wait,
     /// Nothing: another process owns it, or it cannot be recovered here.
     Leave,
-    /// All files are new.
+    /// All files were made new; the remarks name those that another program changed since.
     Committed,
     /// All files are new except those that the remarks name.
     PartlyCommitted,
@@ -129,6 +129,8 @@ pub enum RecoveryReason {
         /// That process, where it can be named.
         holder: Option<String>,
     },
+    /// Another process has finished it.
+    EndedByAnother,
     /// Its folder is not this user's alone, or not a folder, so it is never used.
     Refused {
         /// The folder.
@@ -201,6 +203,7 @@ impl fmt::Display for RecoveryReason {
         match self {
             Self::AtWork { holder: Some(holder) } => write!(f, "{holder} is at work on it: wait for it, or end it"),
             Self::AtWork { holder: None } => f.write_str("its owner is alive, or it is gone"),
+            Self::EndedByAnother => f.write_str("another process has finished it"),
             Self::Refused { folder, problem, remedy } => {
                 write!(f, "{} {problem}, and may be one that was interrupted: {remedy}", folder.display())
             }

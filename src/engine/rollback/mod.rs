@@ -13,7 +13,7 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
 use crate::index::EntryIndex;
-use crate::journal::recover::{Class, Observed, Seen, is, is_original};
+use crate::journal::recover::{Class, Observed, Seen, is, is_original, is_original_gone};
 use crate::journal::{Mark, Record, RecordedChange, kept_name, slot_name};
 use metadata::{Handed, NewFileAt};
 
@@ -45,15 +45,27 @@ const WRITTEN: EntryRollback = EntryRollback::Left("another program wrote it whi
 const NOT_EMPTY: &str = "the new folder is not empty; it stays";
 const ASIDE: &str = "the check, or another program, wrote it";
 
-/// The result for an entry that is not touched, and whether that is a conflict.
-fn left_alone(record: &Record, observed: Observed, class: Class) -> EntryRollback {
+/// The result for an entry whose original is gone.
+fn lost(observed: Observed, is_staged: bool) -> EntryRollback {
+    EntryRollback::Left(match observed.target {
+        Seen::Missing => "its original is gone, and nothing is there",
+        _ if is_staged => "its original is gone, and the new file stays",
+        _ => "its original is gone, and what another program wrote stays",
+    })
+}
+
+/// The result for an entry that is not touched, and whether that is a conflict. `may_be_swapped` is false only for a
+/// delete that is known not to have been swapped: what was to be deleted was removed before.
+fn left_alone(record: &Record, observed: Observed, class: Class, may_be_swapped: bool) -> EntryRollback {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
     match (class, &record.change) {
         (Class::OnTop, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) => IN_THE_WAY,
         (Class::OnTop, _) if is_missing => EntryRollback::Left("another program removed it"),
         (Class::OnTop, _) => EntryRollback::Left("another program changed the new content"),
-        (Class::OriginalLost, _) => EntryRollback::Left("its original is gone"),
+        (Class::OriginalLost, _) => lost(observed, is_staged),
+        (Class::Unknown, _) if is_original_gone(record, &observed) => lost(observed, is_staged),
+        (Class::Same, _) if may_be_swapped && is_original_gone(record, &observed) => lost(observed, is_staged),
         // Another program removed what was created, or a power loss took it before it was swapped.
         (Class::Unknown, RecordedChange::Create { .. } | RecordedChange::Folder { .. }) if is_gone(observed) => {
             EntryRollback::Old
@@ -103,7 +115,7 @@ impl TransactionFolder<'_> {
             class @ (Class::Done | Class::Captured) => self.reverse_swap(entry, class),
             // The check removed it, or moved it away.
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(EntryRollback::Old),
-            class => Ok(left_alone(self.record(entry), observed, class)),
+            class => Ok(left_alone(self.record(entry), observed, class, self.is_recovery)),
         }
     }
 
@@ -176,10 +188,10 @@ impl TransactionFolder<'_> {
                     }
                 }
             }
-            (Class::OriginalLost | Class::Torn, change)
+            (Class::OriginalLost | Class::Torn | Class::Unknown, change)
                 if change.original().is_some() && observed.slot == Seen::Missing =>
             {
-                Ok(left_alone(record, observed, Class::OriginalLost))
+                Ok(left_alone(record, observed, Class::OriginalLost, true))
             }
             // It was rolled back before a crash, which may have lost the time that was set then.
             (
@@ -189,7 +201,7 @@ impl TransactionFolder<'_> {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
                 Ok(EntryRollback::Old)
             }
-            (class, _) => Ok(left_alone(record, observed, class)),
+            (class, _) => Ok(left_alone(record, observed, class, true)),
         }
     }
 

@@ -17,13 +17,14 @@ use super::removed_folders::Leaving;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::commit::protocol::PROTOCOL;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::{self, Journal, Mark, Record, record};
+use crate::path::{STATE_FOLDER, shown};
 
-pub(crate) use leftovers::UNCERTAIN;
+pub(crate) use leftovers::{ONLY_COPY, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
 /// A transaction in `txn/`, whose folder and target folders this process has locked.
@@ -174,6 +175,23 @@ impl<'a> TransactionFolder<'a> {
             }
             each.sections(self.state)
         })
+    }
+
+    /// The error of a rollback or a recovery. If no name in the state folder leads to the transaction's folder any more,
+    /// no command finds it, and the error says so: there the originals are.
+    pub(crate) fn displaced(&self, error: Error) -> Error {
+        let id = &self.journal.header.id;
+        let path = |section: Section| Path::new(STATE_FOLDER).join(section.name()).join(id);
+        let Ok(held) = self.workspace().stat_handle(&self.folder) else { return error };
+        // Where that cannot be found out, the error stays as it is.
+        let is_there = |section: &Section| self.leads_to(&path(*section), &held.identity).unwrap_or(true);
+        if Section::ALL.iter().any(is_there) {
+            return error;
+        }
+        let place = self.workspace().root.path().join(path(Section::Transactions));
+        let moved = format!("another program moved its folder away from {}, or removed it", shown(&place));
+        let error = error.reworded(|message| format!("{message}; {moved}"));
+        error.with_next([NextStep::MoveBack { id: id.clone(), place }])
     }
 
     /// Moves the transaction's folder to another section.

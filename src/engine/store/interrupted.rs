@@ -6,12 +6,14 @@ use super::files::Reading;
 use super::folder::owner;
 use super::private::{self, Opening, Refusal};
 use super::state::{Section, StateFolder, open_transaction};
+use super::sweep;
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, UnreadableJournal};
 use crate::limits;
+use crate::path::shown;
 
 /// The status of a folder in `txn/`, by its journal.
 #[derive(Debug)]
@@ -95,6 +97,12 @@ pub(crate) fn examine(
     let found =
         read_of_journal(&state.workspace, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
     let status = match found {
+        None if sweep::holds_originals(&state.workspace, &folder, &stat)? => {
+            let place = shown(folder.path());
+            let gone =
+                format!("its journal is gone, and files may be new: {place} has old contents, in slots by number");
+            JournalStatus::Corrupt(gone)
+        }
         None => JournalStatus::Unfinished,
         Some(Err(why)) => JournalStatus::Corrupt(why),
         Some(Ok((Extract::Whole(journal), mark))) => JournalStatus::Hot(journal, mark),

@@ -1,13 +1,16 @@
 //! Removes folders whose transaction never got a journal.
 
+use std::ffi::OsString;
+
 use super::folder::owner;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::error::Result;
-use crate::fs::{Handle, Name, Rename};
+use crate::fs::{Handle, Name, Rename, Stat};
 use crate::journal::Mark;
 
-/// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1).
+/// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1), or somebody
+/// deleted its journal, and then it is left for a person.
 pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(()) };
     let names = state.workspace.list(&section)?;
@@ -16,8 +19,9 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
         if !crate::journal::is_id(id.as_ref()) {
             continue;
         }
-        let Some((folder, _)) = owner::lock_folder(&state.workspace, &section, name)? else { continue };
-        if name == id && has_journal(&state.workspace, &folder)? {
+        let Some((folder, stat)) = owner::lock_folder(&state.workspace, &section, name)? else { continue };
+        if name == id && (has_journal(&state.workspace, &folder)? || holds_originals(&state.workspace, &folder, &stat)?)
+        {
             continue;
         }
         let trash = state.need_section(Section::Trash)?;
@@ -30,4 +34,18 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
 fn has_journal(workspace: &Workspace, folder: &Handle) -> Result<bool> {
     let names = workspace.list(folder)?;
     Ok(names.iter().any(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name())))
+}
+
+/// Returns whether a slot of a folder without a journal holds what came out of a swap: it is older than the folder, in
+/// which everything staged was made. Where the file system has no birth times nothing tells.
+pub(crate) fn holds_originals(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<bool> {
+    let is_slot = |name: &&OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    for name in workspace.list(folder)?.iter().filter(is_slot) {
+        let slot = workspace.stat(Name::new(folder, name))?;
+        let ages = slot.and_then(|slot| slot.identity.born).zip(stat.identity.born);
+        if ages.is_some_and(|(slot, folder)| slot < folder) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -142,8 +142,11 @@ impl<'a> CommitWalk<'a> {
                     return Err(error.outcome_is(Outcome::Unchanged));
                 }
                 (Some(error), OnFailure::RollBack) => return Err(self.roll_back(error, terms.durable)),
-                (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
+                (Some(error), OnFailure::Leave) => {
+                    return Err(self.transaction().displaced(error.outcome_is(Outcome::RecoveryRequired)));
+                }
                 (Some(error), OnFailure::Warn) => {
+                    let error = self.transaction().displaced(error);
                     self.committed.warnings.push(format!(
                         "committed, but {}; as soon as it can be done, the next command does it",
                         error.message()
@@ -278,6 +281,7 @@ impl<'a> CommitWalk<'a> {
             Err(second) => {
                 let message = format!("{}; and the rollback failed: {}", error.message(), second.message());
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
+                worse = transaction.displaced(worse);
                 if let Some(path) = error.path() {
                     worse = worse.at(path);
                 }

@@ -76,7 +76,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     let decision = decide(mark, back_on_crash, &classes);
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
+    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
     let done = mark == Mark::Done;
     match decision {
         RecoveryDecision::Forward => {

@@ -3,14 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::TransactionFolder;
+use crate::cancel::NEVER;
 use crate::engine::store::aside::{Aside, asides};
 use crate::engine::store::state::Section;
 use crate::error::{KeptContent, Result};
+use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
+use crate::journal::recover::is_original_gone;
 use crate::journal::{Mark, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
 pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
+
+/// The reason for keeping what was staged if an original is gone: of a file that was renamed, or of two that changed
+/// names, it is the only copy.
+pub(crate) const ONLY_COPY: &str = "what the transaction made; an original is gone, of which it may be the only copy";
 
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
@@ -25,6 +32,7 @@ impl TransactionFolder<'_> {
             kept_path: kept_folder.join(&aside.name),
             reason: "the check, or another program, wrote it".to_owned(),
         };
+        let is_lost = self.is_any_lost(conflicts)?;
         let mut kept = Vec::new();
         for entry in self.journal.entries.indices() {
             let ours = self.slot_may_go(entry)?;
@@ -35,7 +43,13 @@ impl TransactionFolder<'_> {
             }
             let reason = match conflicts.get(&entry) {
                 Some(reason) => reason,
-                None if ours => continue,
+                None if ours => {
+                    if is_lost && self.holds_made(entry)? {
+                        let (path, kept_path) = (self.path(entry), kept_folder.join(slot_name(entry)));
+                        kept.push(KeptContent { path, kept_path, reason: ONLY_COPY.to_owned() });
+                    }
+                    continue;
+                }
                 None if self.uncertain => UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
@@ -45,13 +59,36 @@ impl TransactionFolder<'_> {
             {
                 continue;
             }
-            // What remains in a folder that was moved away is not where its path says.
-            if ours && !self.has_its_place(entry)? {
+            // What remains in a folder that was moved away is not where its path says, and nothing may remain.
+            if ours && !(self.has_its_place(entry)? && self.has_target(entry)?) {
                 continue;
             }
             let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
             kept.push(KeptContent { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
+    }
+
+    /// Returns whether the original of any of these entries, which are not old, is gone.
+    fn is_any_lost(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<bool> {
+        for entry in conflicts.keys() {
+            if is_original_gone(self.record(*entry), &self.observe(*entry, &NEVER)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns whether the slot has a file that was staged.
+    fn holds_made(&self, entry: EntryIndex) -> Result<bool> {
+        let slot = self.workspace().stat(Name::new(&self.folder, &slot_name(entry)))?;
+        Ok(slot.is_some_and(|slot| slot.kind == FileKind::File))
+    }
+
+    /// Returns whether anything is at the target of an entry.
+    fn has_target(&self, entry: EntryIndex) -> Result<bool> {
+        let record = self.record(entry);
+        let Some((_, parent)) = self.parents.get(record.path.parent()) else { return Ok(false) };
+        Ok(self.workspace().stat(Name::new(parent, record.path.name()))?.is_some())
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
-use crate::journal::recover::{Ages, Class, Observed, Seen, is};
+use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_in_doubt, is_original_gone};
 use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
 
@@ -67,6 +67,27 @@ impl TransactionFolder<'_> {
     pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<IndexVec<EntryIndex, Class>> {
         let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
         (self.journal.entries.indices()).map(class).collect()
+    }
+
+    /// Returns whether any of the entries, which are of these classes, may have been swapped although no class proves it.
+    pub(crate) fn is_in_doubt(&self, classes: &IndexVec<EntryIndex, Class>, cancel: &CancelToken) -> Result<bool> {
+        for entry in unproved(classes) {
+            if is_in_doubt(self.record(entry), &self.observe(entry, cancel)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The entries, which are of these classes, whose original is gone.
+    pub(crate) fn lost(&self, classes: &IndexVec<EntryIndex, Class>, cancel: &CancelToken) -> Result<Vec<EntryIndex>> {
+        let mut lost = Vec::new();
+        for entry in unproved(classes) {
+            if is_original_gone(self.record(entry), &self.observe(entry, cancel)?) {
+                lost.push(entry);
+            }
+        }
+        Ok(lost)
     }
 
     /// The path of a folder that was moved away, with everything that was swapped in it.
@@ -157,6 +178,12 @@ impl TransactionFolder<'_> {
         Ok(self.incomplete.contains(&entry)
             && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))?)
     }
+}
+
+/// The entries whose class does not say where their original is.
+fn unproved(classes: &IndexVec<EntryIndex, Class>) -> impl Iterator<Item = EntryIndex> {
+    let is_one = |class: &Class| matches!(class, Class::OriginalLost | Class::Unknown | Class::Same);
+    classes.numbered().filter(move |(_, class)| is_one(class)).map(|(entry, _)| entry)
 }
 
 /// Observes the file or folder at a name; a file is read to the end.

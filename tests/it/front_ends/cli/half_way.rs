@@ -112,7 +112,7 @@ fn an_open_transaction_whose_commit_waits_for_a_person_stays_open() {
     };
     refused(&["rollback", &open]);
     refused(&["preview", &open]);
-    here.run(&["recover", &commit, "--back"]).exits(0);
+    here.run(&["recover", &commit, "--back"]).exits(6);
     here.run(&["rollback", &open]).exits(0);
     assert_eq!(texts(&here), ["theirs", "old", "theirs"]);
 }
@@ -158,6 +158,22 @@ fn what_is_finished_though_a_file_was_changed_tells_which_is_not_new() {
     here.run(&["history", "prune", "--keep", "0"]).exits(0);
     assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], json!([]));
     assert_eq!(here.run(&["status", "--json"]).exits(0).json()["warnings"], Value::Null);
+}
+
+#[test]
+fn what_is_finished_though_a_swapped_file_was_changed_since_tells_which_is_not_new() {
+    for decision in [&["--forward"][..], &[]] {
+        let (here, id) = killed();
+        here.write("1", "theirs");
+        let line = [&["recover", &id, "--json"], decision].concat();
+        // A person who insists on it is told by the status, too; the table's decision is the ordinary one.
+        let (action, status) = if decision.is_empty() { ("committed", 0) } else { ("partly_committed", 6) };
+        let json = here.run(&line).exits(status).json();
+        let done = &json["recovered"][0];
+        assert_eq!(done["action"], action, "{json}");
+        assert!(done["reason"].to_string().contains("1 is not new: another program changed it"), "{json}");
+        assert_eq!(contents(&here), ["theirs", "new", "new", "new", "new"]);
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -157,7 +157,10 @@ fn what_cannot_be_told_waits_for_a_person_and_others_work_is_kept() {
     assert_eq!(ran.exits(6).json()["error_code"], "RECOVERY_REQUIRED");
     assert_eq!(contents(&here), ["theirs", "new", "old", "old", "theirs too"]);
 
-    let json = here.run(&["recover", &id, "--back", "--json"]).exits(0).json();
+    let plan = here.run(&["recover", &id, "--back", "--plan"]);
+    assert!(plan.exits(0).stdout.contains("will be rolled back, and some files are not old"), "{plan:?}");
+    let json = here.run(&["recover", &id, "--back", "--json"]).exits(6).json();
+    assert_eq!(actions(&json["recovered"]), ["partly_rolled_back"], "{json}");
     assert_eq!(contents(&here), ["theirs", "old", "old", "old", "theirs too"]);
     assert_eq!(json["recovered"][0]["kept"].as_array().unwrap().len(), 1, "{json}");
 

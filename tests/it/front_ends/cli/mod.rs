@@ -17,6 +17,7 @@ mod journal;
 mod kept;
 mod late;
 mod manuals;
+mod moved_away;
 mod names;
 mod once;
 mod patches;

@@ -73,7 +73,7 @@ fn the_hint_about_what_a_recovery_leaves_leads_out() {
     // As it is said: first without more, which leaves it.
     run_what_is_said(&here, &told, "left").exits(6);
     assert!(told.contains("--back"), "{told}");
-    here.run(&["recover", &id, "--back"]).exits(0);
+    here.run(&["recover", &id, "--back"]).exits(6);
     here.run(&["apply", "other.json"]).exits(0);
 }
 
