@@ -156,6 +156,20 @@ pub const RAZED_LEVELS: usize = 200;
 /// Bytes of one MCP message, a line or a body: a request of 32 MB in which every second byte is escaped fits.
 pub const MESSAGE_BYTES: usize = 64 << 20;
 
+/// Values of one MCP message: texts, numbers, lists, objects. Each takes up to 700 bytes of memory once it is parsed,
+/// whatever its text takes.
+pub const MESSAGE_VALUES: usize = 1_000_000;
+
+/// Requests of an MCP client on stdio that are handled at a time, those included whose answers it has not read. Together
+/// they have no more bytes than one message may have.
+pub const REQUESTS: usize = 64;
+
+/// Requests that wait until others are answered, again with the bytes of one message. Then nothing more is read.
+pub const QUEUED_REQUESTS: usize = 1_024;
+
+/// Subscriptions of an MCP client on stdio at a time, by `subscriptions/listen`: each lasts until it is cancelled.
+pub const SUBSCRIPTIONS: usize = 64;
+
 /// Default bytes of an MCP answer's text: clients cut longer answers or move them out of the way.
 pub const ANSWER_BYTES: usize = 40_000;
 

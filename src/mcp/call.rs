@@ -71,13 +71,22 @@ pub(super) async fn run(
             answer
         }
     });
+    let is_over = || async {
+        tokio::select! {
+            () = context.ct.cancelled() => {}
+            () = shared.stop.cancelled() => {}
+        }
+    };
     let done = loop {
         tokio::select! {
             biased;
-            Some(step) = heard.recv() => tell(context, token.as_ref(), step).await,
+            // A report waits until the client takes it, which it may never do again.
+            Some(step) = heard.recv(), if !cancel.is_cancelled() => tokio::select! {
+                () = tell(context, token.as_ref(), step) => {}
+                () = is_over() => cancel.cancel(),
+            },
             done = &mut working => break done,
-            () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-            () = shared.stop.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            () = is_over(), if !cancel.is_cancelled() => cancel.cancel(),
         }
     };
     done.unwrap_or_else(|_| {

@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::head::MessageHead;
 use super::server::Server;
 use super::shared::ServerState;
 use super::{BearerToken, Http};
@@ -212,14 +213,24 @@ fn refused(status: StatusCode, message: &'static str) -> Response {
     (status, [(header::CONNECTION, HeaderValue::from_static("close"))], message).into_response()
 }
 
-/// Waits for the whole body, for a limited time.
+/// Waits for the whole body, for a limited time, and refuses what is no message for this server.
 async fn in_time(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match tokio::time::timeout(limits::BODY_TIME, body::to_bytes(body, limits::MESSAGE_BYTES)).await {
-        Ok(Ok(whole)) => next.run(Request::from_parts(head, Body::from(whole))).await,
+        Ok(Ok(whole)) => match judged(&head.method, &whole) {
+            None => next.run(Request::from_parts(head, Body::from(whole))).await,
+            Some(refused) => refused,
+        },
         Ok(Err(_)) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large: send the files in several calls"),
         Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time: send it at once"),
     }
+}
+
+/// The answer to a message that is refused before anything is built from it, as on stdio.
+fn judged(method: &Method, body: &[u8]) -> Option<Response> {
+    let refused = if method == Method::POST { MessageHead::read(body).err()? } else { return None };
+    let answer = refused.to_json().unwrap_or_default();
+    Some((StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], answer).into_response())
 }
 
 /// Admits callers who send the token.

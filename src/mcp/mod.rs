@@ -11,10 +11,12 @@ mod answer;
 mod bound;
 mod call;
 mod commits;
+mod head;
 mod http;
 mod logging;
 mod next_step;
 mod prompts;
+mod refusal;
 mod resources;
 mod roots;
 mod schema;
@@ -33,6 +35,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{os, threads};
@@ -44,8 +47,9 @@ pub use roots::ServedWorkspace;
 pub use token::BearerToken;
 pub use toolsets::Toolsets;
 
-/// The time that a shutdown waits for calls past their first swap. Clients kill a server after about three seconds.
-const LAST_CALLS: Duration = Duration::from_millis(2_500);
+/// The time that a shutdown waits for calls past their first swap. Clients kill a server after about three seconds. A
+/// check that ignores that it is told to stop is killed after two, and then its files are put back.
+const LAST_CALLS: Duration = Duration::from_millis(2_250);
 
 /// The most threads that carry messages; calls have their own.
 const WORKERS: usize = 8;
@@ -142,32 +146,37 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(|e| Error::io("watch", "the signals", e))?;
     let ignores_hang_up = os::ignores_hang_up();
-    let served = {
-        let serving = async {
-            match &shared.options.http {
-                None => stdio::serve(&shared).await,
-                Some(http) => http::serve(&shared, http).await,
-            }
-        };
-        tokio::pin!(serving);
+    let asked = async {
         tokio::select! {
-            served = &mut serving => served,
-            _ = terminate.recv() => finish(&stop, serving).await,
-            _ = interrupt.recv() => finish(&stop, serving).await,
-            _ = hang_up.recv(), if !ignores_hang_up => finish(&stop, serving).await,
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv(), if !ignores_hang_up => {}
+            // The input has ended.
+            () = stop.cancelled() => {}
         }
     };
+    let serving = async {
+        match &shared.options.http {
+            None => stdio::serve(&shared).await,
+            Some(http) => http::serve(&shared, http).await,
+        }
+    };
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => Some(served),
+        () = asked => None,
+    };
+    tracing::info!("stopping");
     stop.cancel();
+    // One limit for all: an answer that is ready is still sent, and a call past its first swap finishes.
+    let until = Instant::now() + LAST_CALLS;
+    let served = match served {
+        Some(served) => served,
+        None => timeout_at(until, serving).await.unwrap_or(Ok(())),
+    };
     shared.running.close();
-    if tokio::time::timeout(LAST_CALLS, shared.running.wait()).await.is_err() {
+    if timeout_at(until, shared.running.wait()).await.is_err() {
         tracing::warn!("a call is still running; the next start recovers what it leaves");
     }
     served
-}
-
-/// Stops serving; an answer that is ready is still sent.
-async fn finish(stop: &tokio_util::sync::CancellationToken, serving: impl Future<Output = Result<()>>) -> Result<()> {
-    tracing::info!("stopping");
-    stop.cancel();
-    tokio::time::timeout(LAST_CALLS, serving).await.unwrap_or(Ok(()))
 }

@@ -1,33 +1,51 @@
 //! Messages as lines on stdin and stdout.
 //!
 //! `rmcp` has such a transport as well; it silently skips lines that are too long or not JSON, and leaves the client
-//! waiting. This one answers them.
+//! waiting. This one answers them. It also bounds what a client may ask for before it reads the answers, and ends in
+//! time once the input has ended.
 
+mod line;
 mod message;
+mod requests;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
 use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc::{self, Sender};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
 
+use self::line::LineBuffer;
+use self::requests::{HandlerShare, RequestPlace, Requests};
+use super::head::MessageHead;
+use super::refusal::RefusedMessage;
 use super::server::Server;
 use super::shared::ServerState;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// The most answers that wait for a client that does not read.
+/// The most lines that wait to be written.
 const WAITING: usize = 64;
+
+/// The time that passes without an answer, once the input has ended, until the requests that are left are cancelled. A
+/// script that writes its requests and closes the input gets its answers; a call that waits for a lock or for a check
+/// does not outlive its client.
+const LAST_REQUESTS: Duration = Duration::from_millis(750);
 
 /// Serves the client on stdin until it ends. A client that sends nothing, or only lists things, is no failure.
 pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let lines = LineTransport::new(input, output, limits::MESSAGE_BYTES);
+    let lines = LineTransport::new(input, output, limits::MESSAGE_BYTES, shared.stop.clone());
     let failed = |why: String| Error::new(ErrorKind::UnknownError, format!("cannot serve the client: {why}"));
     match serve_server_with_ct(Server::new(Arc::clone(shared)), lines, shared.stop.child_token()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|e| failed(e.to_string())),
@@ -36,36 +54,106 @@ pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     }
 }
 
+/// A line to be written, and the place of its request until then.
+type OutputLine = (Vec<u8>, Option<RequestPlace>);
+
 /// The transport: reads and writes lines.
 struct LineTransport<R> {
     input: BufReader<R>,
     line: LineBuffer,
+    requests: Requests,
+    /// The answer to a line that was refused, until the output takes it.
+    refusal: Option<Vec<u8>>,
     /// True once a request has settled the protocol's revision; before that, `rmcp` gives up on anything else.
     settled: bool,
+    /// When the input ended.
+    ended: Option<Instant>,
+    /// Cancelled once the input has ended, and all is answered that will be.
+    stop: CancellationToken,
     /// `None` once closed.
-    output: Option<Sender<Vec<u8>>>,
+    output: Option<Sender<OutputLine>>,
     writing: Option<JoinHandle<()>>,
 }
 
 impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
-    fn new<W: AsyncWrite + Unpin + Send + 'static>(input: R, output: W, max_bytes: usize) -> Self {
+    fn new<W: AsyncWrite + Unpin + Send + 'static>(
+        input: R,
+        output: W,
+        max_bytes: usize,
+        stop: CancellationToken,
+    ) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let writing = tokio::spawn(write(output, receiver));
-        let input = BufReader::with_capacity(limits::CHUNK_BYTES, input);
-        Self { input, line: LineBuffer::new(max_bytes), settled: false, output: Some(sender), writing: Some(writing) }
+        Self {
+            input: BufReader::with_capacity(limits::CHUNK_BYTES, input),
+            line: LineBuffer::new(max_bytes),
+            requests: Requests::new(max_bytes),
+            refusal: None,
+            settled: false,
+            ended: None,
+            stop,
+            output: Some(sender),
+            writing: Some(tokio::spawn(write(output, receiver))),
+        }
     }
 
-    /// Answers a line that cannot be passed on. Cancel-safe.
-    async fn refuse(&mut self, refusal: RefusedLine) -> io::Result<()> {
-        let message: ServerJsonRpcMessage = JsonRpcMessage::error(refusal.error, refusal.id);
-        let bytes = encode(&message)?;
-        let output = self.output.as_ref().ok_or_else(closed)?;
-        output.send(bytes).await.map_err(|_| closed())
+    /// Answers a line that is not passed on, as soon as the output takes it.
+    fn refuse(&mut self, refused: &RefusedMessage) {
+        tracing::debug!("refused a line: {}", refused.error.message);
+        // Neither an id nor an error can fail to be written.
+        self.refusal = refused.to_json().ok().map(terminated);
+    }
+
+    /// Hands the answer to a refused line to the output. Cancel-safe.
+    async fn write_refusal(&mut self) -> io::Result<()> {
+        if self.refusal.is_some() {
+            let room = self.output.as_ref().ok_or_else(closed)?.reserve().await.map_err(|_| closed())?;
+            if let Some(bytes) = self.refusal.take() {
+                room.send((bytes, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// The message of the line that was read, if it is to be passed on now.
+    fn accept(&mut self) -> Result<Option<ClientJsonRpcMessage>, RefusedMessage> {
+        let mut line = self.line.take()?;
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let head = MessageHead::read(line.trim_ascii())?;
+        let Some(id) = head.request_id() else { return self.parse(&line, None) };
+        let method = head.method().to_owned();
+        match self.requests.add(id.clone(), &method, &mut line) {
+            Ok(None) => Ok(None),
+            Ok(Some(share)) => self.parse(&line, Some((id, share))),
+            Err(error) => Err(RefusedMessage::new(error, serde_json::value::to_raw_value(&id).ok())),
+        }
     }
 
     /// The message of a line; `None` if it is to be ignored at this point.
-    fn message(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, RefusedLine> {
-        let message = message::read(line).map_err(|error| RefusedLine::of(line, &error))?;
+    fn parse(
+        &mut self,
+        line: &[u8],
+        share: Option<(RequestId, HandlerShare)>,
+    ) -> Result<Option<ClientJsonRpcMessage>, RefusedMessage> {
+        let line = line.trim_ascii();
+        let mut message = message::read(line).map_err(|error| RefusedMessage::of(line, &error));
+        match (&mut message, share) {
+            (Ok(JsonRpcMessage::Request(request)), Some((_, share))) => {
+                // Whatever handles the request holds its share until it has ended.
+                request.request.extensions_mut().insert(share);
+            }
+            (_, Some((id, _))) => drop(self.requests.answered(&id)),
+            (Ok(JsonRpcMessage::Notification(notification)), None) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.requests.cancelled(id);
+                }
+            }
+            _ => {}
+        }
+        let message = message?;
         if !self.settled {
             match &message {
                 JsonRpcMessage::Request(request) => {
@@ -78,6 +166,35 @@ impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
         }
         Ok(Some(message))
     }
+
+    /// Waits for the last answers, after the input has ended at `ended`; true once there is nothing more to wait for.
+    /// Cancel-safe.
+    async fn wind_up(&mut self, ended: Instant) -> bool {
+        let until = self.requests.last_step().max(ended) + LAST_REQUESTS;
+        tokio::select! {
+            biased;
+            () = self.requests.room() => return false,
+            () = self.requests.all_answered() => {
+                // The answers to refused lines as well.
+                let _ = timeout_at(until, self.close()).await;
+            }
+            () = sleep_until(until) => self.refuse_queue(),
+        }
+        self.stop.cancel();
+        true
+    }
+
+    /// Answers the requests that were never begun, as far as the client still reads.
+    fn refuse_queue(&mut self) {
+        let message =
+            "the input ended before the request was begun, and nothing was changed: send it to another server";
+        for id in self.requests.take_queue() {
+            let error: ServerJsonRpcMessage = JsonRpcMessage::error(ErrorData::internal_error(message, None), Some(id));
+            if let (Some(output), Ok(bytes)) = (&self.output, serde_json::to_vec(&error)) {
+                let _ = output.try_send((terminated(bytes), None));
+            }
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for LineTransport<R> {
@@ -85,209 +202,78 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for LineTransport<R> {
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let output = self.output.clone();
-        async move { output.ok_or_else(closed)?.send(encode(&item)?).await.map_err(|_| closed()) }
+        let place = match &item {
+            JsonRpcMessage::Response(answer) => self.requests.answered(&answer.id),
+            JsonRpcMessage::Error(answer) => answer.id.as_ref().and_then(|id| self.requests.answered(id)),
+            _ => None,
+        };
+        async move {
+            let bytes = terminated(serde_json::to_vec(&item)?);
+            drop(item);
+            output.ok_or_else(closed)?.send((bytes, place)).await.map_err(|_| closed())
+        }
     }
 
+    /// If this future is dropped and called again, nothing is lost: what was read stays in `line` and in `requests`, and
+    /// an answer that was not handed over in `refusal`.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            // If this future is dropped and called again, the part of a line that was read stays in `line`, and a whole
-            // line stays until it was passed on or answered.
-            if !self.line.is_whole && !self.line.fill(&mut self.input).await {
-                return None;
-            }
-            let refusal = if self.line.dropped > 0 {
-                self.line.too_long()
+            self.write_refusal().await.ok()?;
+            let accepted = if let Some((id, line, share)) = self.requests.begin() {
+                self.parse(&line, Some((id, share)))
+            } else if let Some(ended) = self.ended {
+                if self.wind_up(ended).await {
+                    return None;
+                }
+                continue;
             } else {
-                let line = std::mem::take(&mut self.line.bytes);
-                let message = self.message(line.trim_ascii());
-                self.line.bytes = line;
-                match message {
-                    _ if self.line.bytes.trim_ascii().is_empty() => {
-                        self.line.clear();
-                        continue;
-                    }
-                    Ok(message) => {
-                        self.line.clear();
-                        match message {
-                            Some(message) => return Some(message),
-                            None => continue,
+                tokio::select! {
+                    biased;
+                    () = self.requests.room() => continue,
+                    is_whole = self.line.fill(&mut self.input), if !self.requests.is_full() => {
+                        if !is_whole {
+                            self.ended = Some(Instant::now());
+                            continue;
                         }
                     }
-                    Err(refusal) => refusal,
                 }
+                self.accept()
             };
-            tracing::debug!("refused a line: {}", refusal.error.message);
-            if self.refuse(refusal).await.is_err() {
-                return None;
+            match accepted {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(refused) => self.refuse(&refused),
             }
-            self.line.clear();
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
         self.output = None;
-        match self.writing.take() {
-            Some(writing) => writing.await.map_err(io::Error::other),
-            None => Ok(()),
+        if let Some(writing) = &mut self.writing {
+            writing.await.map_err(io::Error::other)?;
+            self.writing = None;
         }
+        Ok(())
     }
 }
 
 /// Writes lines until there are no more, or the reader is gone.
-async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = lines.recv().await {
+async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<OutputLine>) {
+    while let Some((line, place)) = lines.recv().await {
         if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
             return;
         }
+        drop(place);
     }
 }
 
-fn encode(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(message)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+fn terminated(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
 }
 
 fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the client is gone")
-}
-
-/// A line that is not passed on, with the answer to its sender.
-#[derive(Debug)]
-struct RefusedLine {
-    error: ErrorData,
-    id: Option<RequestId>,
-}
-
-impl RefusedLine {
-    /// For a line that is not a message.
-    fn of(line: &[u8], error: &serde_json::Error) -> Self {
-        use serde_json::error::Category;
-        let is_json = match error.classify() {
-            Category::Data => true,
-            Category::Syntax | Category::Eof | Category::Io => {
-                serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
-            }
-        };
-        if !is_json {
-            return Self { error: ErrorData::parse_error(format!("not JSON: {error}"), None), id: None };
-        }
-        let message = if line.starts_with(b"[") {
-            "not a message: send each message of a batch as a line of its own"
-        } else {
-            "not a message of JSON-RPC 2.0"
-        };
-        Self { error: ErrorData::invalid_request(message, None), id: id_at_start(line) }
-    }
-}
-
-/// A line as far as it was read.
-struct LineBuffer {
-    bytes: Vec<u8>,
-    /// The number of bytes dropped because the line is too long; the last of them are in `tail`.
-    dropped: usize,
-    tail: Vec<u8>,
-    is_whole: bool,
-    max_bytes: usize,
-}
-
-/// The bytes kept of the end of a line that is too long: some clients write the id last.
-const TAIL_BYTES: usize = 256;
-
-impl LineBuffer {
-    fn new(max_bytes: usize) -> Self {
-        Self { bytes: Vec::new(), dropped: 0, tail: Vec::new(), is_whole: false, max_bytes }
-    }
-
-    /// Reads on to the end of the line; `false` if the input ends before. Cancel-safe: bytes taken from the input are
-    /// put into the line at once.
-    async fn fill(&mut self, input: &mut (impl AsyncBufReadExt + Unpin)) -> bool {
-        while !self.is_whole {
-            let (taken, ends) = match input.fill_buf().await {
-                Ok([]) | Err(_) => return false,
-                Ok(available) => {
-                    let end = memchr::memchr(b'\n', available);
-                    let part = &available[..end.unwrap_or(available.len())];
-                    self.add(part);
-                    (part.len() + usize::from(end.is_some()), end.is_some())
-                }
-            };
-            input.consume(taken);
-            self.is_whole = ends;
-        }
-        true
-    }
-
-    fn add(&mut self, part: &[u8]) {
-        let room = self.max_bytes.saturating_sub(self.bytes.len());
-        let (kept, over) = part.split_at(room.min(part.len()));
-        self.bytes.extend_from_slice(kept);
-        if !over.is_empty() {
-            self.dropped += over.len();
-            let tail = &over[over.len().saturating_sub(TAIL_BYTES)..];
-            self.tail.drain(..(self.tail.len() + tail.len()).saturating_sub(TAIL_BYTES).min(self.tail.len()));
-            self.tail.extend_from_slice(tail);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        // Do not keep the memory of one large message.
-        self.bytes.shrink_to(limits::CHUNK_BYTES);
-        self.tail.clear();
-        self.dropped = 0;
-        self.is_whole = false;
-    }
-
-    fn too_long(&self) -> RefusedLine {
-        let message = format!(
-            "the message has {} bytes, {} are the most that is read: split the request",
-            self.bytes.len() + self.dropped,
-            self.max_bytes
-        );
-        let id = id_at_start(&self.bytes).or_else(|| id_at_end(&self.tail));
-        RefusedLine { error: ErrorData::invalid_request(message, None), id }
-    }
-}
-
-/// The id of a message of which only the start was kept, if it is in that part.
-fn id_at_start(start: &[u8]) -> Option<RequestId> {
-    use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-    struct Find<'a>(&'a mut Option<RequestId>);
-    impl<'de> Visitor<'de> for Find<'_> {
-        type Value = ();
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a message")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<String>()? {
-                if key == "id" {
-                    *self.0 = Some(map.next_value()?);
-                } else {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-            Ok(())
-        }
-    }
-    impl<'de> DeserializeSeed<'de> for Find<'_> {
-        type Value = ();
-        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-            deserializer.deserialize_map(self)
-        }
-    }
-    let mut id = None;
-    // The error only says that the end is missing.
-    let _ = Find(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(start));
-    id
-}
-
-/// The id of a message of which only the end was kept. The brace that ends a line closes the message itself, so an
-/// `"id": …` right before it is the message's own.
-fn id_at_end(tail: &[u8]) -> Option<RequestId> {
-    let at = memchr::memmem::rfind(tail, b"\"id\"")?;
-    let value = tail[at + 4..].trim_ascii().strip_prefix(b":")?.trim_ascii().strip_suffix(b"}")?;
-    serde_json::from_slice(value).ok()
 }
 
 #[cfg(test)]

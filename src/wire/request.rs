@@ -4,6 +4,7 @@
 
 #[cfg(feature = "mcp")]
 mod arguments;
+mod object;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,6 +16,7 @@ use crate::request::validate::{Findings, at_edit, at_file};
 
 #[cfg(feature = "mcp")]
 pub(super) use arguments::from_arguments;
+use object::{FromObject, read_object};
 
 /// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,10 +175,24 @@ pub fn parse(json: &[u8]) -> Result<RequestJson> {
         return Err(Error::new(ErrorKind::RequestTooLarge, message));
     }
     // A valid request takes one pass; only for an invalid one is it worth tracking the place while parsing.
-    match serde_json::from_slice(json) {
-        Ok(request) => Ok(request),
-        Err(_) => read(json).map_err(|first| all_faults(json, first)),
+    match serde_json::from_slice::<StrictRequest>(json) {
+        Ok(request) => Ok(plain(request)),
+        Err(_) => read::<StrictRequest>(json).map(plain).map_err(|first| all_faults(json, first)),
     }
+}
+
+/// A request in which no list stands for an object.
+type StrictRequest = FromObject<RequestJson<FromObject<FileRequestJson<FromObject<EditJson>>>>>;
+
+fn plain(FromObject(mut request): StrictRequest) -> RequestJson {
+    let files = request.files.take().map(|files| {
+        let files = files.into_iter().map(|FromObject(mut file)| {
+            let edits = file.edits.take();
+            file.with_edits(edits.map(|edits| edits.into_iter().map(|FromObject(edit)| edit).collect()))
+        });
+        files.collect()
+    });
+    request.with_files(files)
 }
 
 /// An error of serde, its place, and the offset in the text that it was given.
@@ -197,9 +213,10 @@ impl ParseFault {
     }
 }
 
+/// Reads an object.
 fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ParseFault> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let value = read_object(&mut deserializer).map_err(|error| {
         let place = error.path().iter().filter_map(segment).collect();
         ParseFault::new(place, error.inner())
     })?;

@@ -2,10 +2,10 @@
 //!
 //! Each text is moved from the value into the request, and each value is deserialised once.
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{Deserialize as _, DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{EditJson, FileRequestJson, RequestJson, add_shape, segment};
+use super::{EditJson, FileRequestJson, RequestJson, add_shape, read_object, segment};
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 
@@ -58,15 +58,16 @@ impl ArgumentFaults {
             // Only to get the fault in serde's words, as for any other field.
             other => {
                 place.push(name.to_owned());
-                self.read::<Vec<IgnoredAny>>(other, place);
+                let fault = Vec::<IgnoredAny>::deserialize(other).err().map(|error| error.to_string());
+                self.0.push(ErrorKind::ValidationFailed, place, fault.unwrap_or_default());
                 None
             }
         }
     }
 
-    /// Deserialises the value at `place`.
+    /// Deserialises the object at `place`.
     fn read<T: DeserializeOwned + Default>(&mut self, value: Value, mut place: Vec<String>) -> T {
-        serde_path_to_error::deserialize(value).unwrap_or_else(|error| {
+        read_object(value).unwrap_or_else(|error: serde_path_to_error::Error<serde_json::Error>| {
             place.extend(error.path().iter().filter_map(segment));
             self.0.push(ErrorKind::ValidationFailed, place, error.inner().to_string());
             T::default()

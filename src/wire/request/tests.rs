@@ -74,7 +74,24 @@ fn invalid_json_is_reported_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);
-    expect("[]", &[(V, "", "invalid length 0, expected an object that holds a request at line 1, column 2")]);
+    expect("[]", &[(V, "", "invalid type: sequence, expected an object that holds a request at line 1, column 0")]);
+}
+
+#[test]
+fn a_list_is_no_object_at_any_level() {
+    let edit = r#"["one", "two", null, null, null]"#;
+    let file = r#"["a", null, null, "x", null, null, null, null]"#;
+    let request = format!(r#"[[{{"file_path": "a", "delete": true}}], true, null, null, null, null, "{}"]"#, "label");
+    for (json, place, what) in [
+        (edits(edit), "files/0/edits/0", "an edit"),
+        (format!(r#"{{"files": [{file}]}}"#), "files/0", "a file"),
+        (request, "", "a request"),
+    ] {
+        let found = findings(&json);
+        assert_eq!((found.len(), found[0].path.join("/").as_str()), (1, place), "{found:?}");
+        let expected = format!("invalid type: sequence, expected an object that holds {what}");
+        assert!(found[0].message.starts_with(&expected), "{found:?}");
+    }
 }
 
 #[test]

@@ -278,3 +278,21 @@ fn a_token_that_others_can_read_is_warned_of() {
         assert_eq!(words.contains("chmod 600"), is_warned, "{words}");
     }
 }
+
+#[test]
+fn a_message_that_can_be_read_in_two_ways_is_refused_over_http() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let server = Server::start(&root, &[], None);
+    let arguments = r#"{"path":"a.txt","old_string":"one","new_string":"two","new_string":"three"}"#;
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"edit_file","arguments":{arguments}}}}}"#
+    );
+    let many = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":[{}0]}}"#, "0,".repeat(1_000_000));
+    for (body, message) in [(call, "params.arguments.new_string"), (many, "1000000 values")] {
+        let mut answer = String::new();
+        server.send(&[("Connection", "close")], &body).read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(r#""id":5"#), "{answer}");
+        assert!(answer.contains(message), "{answer}");
+    }
+    assert_eq!(root.read("a.txt"), "one\n");
+}

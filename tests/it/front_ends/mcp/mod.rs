@@ -1,9 +1,12 @@
 //! The MCP server as its clients meet it: the real program, spoken to line by line.
 
+mod ambiguous;
 mod callers;
+mod crowd;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod doors;
+mod end;
 mod errors;
 mod hostile;
 mod http;
@@ -50,10 +53,17 @@ impl Root {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The program, about to serve this workspace, with nothing of the caller's own settings.
+    /// The program, about to serve this workspace.
     fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.shell();
+        command.arg("mcp").args(arguments);
+        command
+    }
+
+    /// The program in this workspace, with nothing of the caller's own settings.
+    fn shell(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
-        command.arg("--root").arg(self.path("")).arg("mcp").args(arguments).current_dir(self.path(""));
+        command.arg("--root").arg(self.path("")).current_dir(self.path(""));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
                 command.env_remove(name);
