@@ -62,6 +62,29 @@ pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
     chain.append(to, &seal)
 }
 
+/// The bytes of an entry's line without its path, at most: two states with their digests, and two identities.
+const ENTRY_BYTES: u64 = 1_024;
+
+/// The number of bytes that the line of an entry has at most, with this path as it is spelled there.
+#[must_use]
+pub fn bytes_at_most(path: &RelPath) -> u64 {
+    let bytes = path.as_path().as_os_str().as_bytes();
+    let spelled: usize = match std::str::from_utf8(bytes) {
+        Ok(text) => text.bytes().map(spelled_bytes).sum(),
+        Err(_) => 2 * bytes.len(),
+    };
+    ENTRY_BYTES + spelled as u64
+}
+
+/// The number of bytes of a byte in a JSON string.
+const fn spelled_bytes(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    }
+}
+
 /// The first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -315,4 +338,29 @@ pub(crate) fn from_hex(hex: &str) -> Option<Vec<u8>> {
     };
     let pairs = hex.as_bytes().chunks(2);
     pairs.map(|pair| Some((digit(pair[0])? << 4) | digit(*pair.get(1)?)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::Timestamp;
+
+    #[test]
+    fn no_entry_is_longer_than_is_counted_for_it() {
+        let longest = "\u{1}".repeat(200);
+        let not_text = OsString::from_vec(vec![0xe9; 255]);
+        let access = Access { user: u32::MAX, group: u32::MAX, attributes: Some(Digest::of(b"")) };
+        let state = FileState { digest: Digest::of(b""), size: u64::MAX, mode: 0o7777, access: Some(access) };
+        let born = Some(Timestamp::new(i64::MIN, 999_999_999));
+        let identity = Identity { inode: u64::MAX, born };
+        let change = RecordedChange::Edit { before: state, after: state, staged: identity, original: identity };
+        for path in [OsString::from("a\"\\/\u{7f}é"), longest.into(), not_text] {
+            let path = RelPath::new(&path).unwrap();
+            let counted = bytes_at_most(&path);
+            let record = Record { path, change };
+            let mut line = Vec::new();
+            Chain::default().append(&mut line, &EntryLine::new(EntryIndex(0), &record)).unwrap();
+            assert!(line.len() as u64 <= counted, "{} of {counted}", line.len());
+        }
+    }
 }

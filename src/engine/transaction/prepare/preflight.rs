@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::engine::store::state::StateLookup;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Name, Stat};
+use crate::journal::record;
 use crate::limits;
 use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Entry, New, PlannedChange};
@@ -19,6 +20,7 @@ impl Engine {
     /// leaves nothing behind.
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         check_entries(prepared.plan.entries.len())?;
+        check_journal(prepared.plan.entries.iter().map(|entry| record::bytes_at_most(&entry.path)))?;
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
@@ -146,9 +148,37 @@ fn check_entries(count: usize) -> Result<()> {
     Err(Error::new(ErrorKind::RequestTooLarge, message))
 }
 
+/// Refuses a transaction whose journal, of entries of these sizes, could be larger than one that is read: it could be
+/// neither recovered nor undone.
+fn check_journal(entries: impl Iterator<Item = u64>) -> Result<()> {
+    // The header and the seal are no longer than a line may be.
+    let bytes = entries.fold(2 * limits::JOURNAL_LINE_BYTES as u64, u64::saturating_add);
+    if bytes <= limits::JOURNAL_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "the names of the files are so long that the journal could have {bytes} bytes, more than the {} of one transaction; \
+         split the request",
+        limits::JOURNAL_BYTES
+    );
+    Err(Error::new(ErrorKind::RequestTooLarge, message))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_transaction_has_no_larger_journal_than_is_read() {
+        // As many as there can be, with ordinary names; and with the longest that there can be.
+        check_journal(std::iter::repeat_n(1_500, limits::ENTRIES)).unwrap();
+        let longest = limits::JOURNAL_LINE_BYTES as u64;
+        let refused = check_journal(std::iter::repeat_n(longest, limits::ENTRIES)).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::RequestTooLarge);
+        let room = limits::JOURNAL_BYTES - 2 * longest;
+        check_journal([room].into_iter()).unwrap();
+        assert!(check_journal([room, 1].into_iter()).is_err());
+    }
 
     #[test]
     fn a_transaction_has_no_more_entries_than_its_journal_is_read_with() {
