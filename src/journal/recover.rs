@@ -172,10 +172,10 @@ fn edit(states: &States<'_>, [staged, original]: [&Identity; 2], target: Seen, s
         (PlaceState::New, PlaceState::Missing) if is(target, staged) => Class::OriginalLost,
         (PlaceState::Old, PlaceState::Missing) => Class::Torn,
         (_, PlaceState::Missing) if is(target, original) => Class::Torn,
-        // Swapped or not: somebody removed the slot, and what is at the target tells nothing.
-        (_, PlaceState::Missing) => Class::Unknown,
         (PlaceState::New, PlaceState::Other) if is(target, staged) => Class::Captured,
-        (_, PlaceState::Other) => Class::Unknown,
+        // If the slot is missing, another program removed it, and what is at the target does not tell whether it was
+        // swapped.
+        (_, PlaceState::Missing | PlaceState::Other) => Class::Unknown,
     }
 }
 

@@ -212,15 +212,20 @@ fn is_any_lost(
     cancel: &CancelToken,
 ) -> Result<bool> {
     for (entry, record) in journal.entries.numbered().filter(|_| mark.is_undo()) {
+        let Some(original) = record.change.original() else { continue };
         if state.workspace.stat(Name::new(folder, &slot_name(entry)))?.is_some() {
             continue;
         }
-        let target = match state.workspace.find_folder(&state.workspace.root, record.path.parent())? {
-            Some(parent) => see(&state.workspace, Name::new(&parent, record.path.name()), cancel)?,
-            None => Seen::Missing,
-        };
-        let observed = Observed { target, slot: Seen::Missing };
-        if is_original_gone(record, &observed) && (mark != Mark::CheckUndo || target == Seen::Missing) {
+        let parent = state.workspace.find_folder(&state.workspace.root, record.path.parent())?;
+        let name = parent.as_ref().map(|parent| Name::new(parent, record.path.name()));
+        let target = name.map_or(Ok(None), |name| state.workspace.stat(name))?;
+        let Some((name, stat)) = name.zip(target) else { return Ok(true) };
+        // Only a file that is not the original itself is read: it may be large.
+        if mark == Mark::CheckUndo || stat.identity == *original {
+            continue;
+        }
+        let target = see(&state.workspace, name, cancel)?;
+        if is_original_gone(record, &Observed { target, slot: Seen::Missing }) {
             return Ok(true);
         }
     }
