@@ -37,7 +37,7 @@ pub(super) fn finish(
             FinishStep::VerifySwap(entry) => {
                 if !came_out_old(transaction, entry)? {
                     // With whatever another program changed of the new file's permissions while it was at the target.
-                    transaction.reverse_swap(entry, Class::Captured)?;
+                    transaction.reverse_at_once(entry)?;
                     return Ok(None);
                 }
             }

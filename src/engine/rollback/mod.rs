@@ -33,6 +33,9 @@ pub(crate) enum EntryRollback {
 const IN_THE_WAY: EntryRollback = EntryRollback::Left("another program made a file there meanwhile");
 const NOT_HANDED_OVER: EntryRollback =
     EntryRollback::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
+const NOT_GIVEN: EntryRollback = EntryRollback::Left(
+    "another program changed its mode, owner or attributes while it was put back, and it cannot be given them",
+);
 const NOT_HANDED_ON: EntryRollback = EntryRollback::Left(
     "another program wrote it while it was rolled back, and changed the mode, owner or attributes of what is kept",
 );
@@ -103,6 +106,12 @@ impl TransactionFolder<'_> {
     /// Rolls an entry back if it was swapped. It is classified just before it is touched; what returns to the slot is
     /// verified, and swapped in again unless it is verified new content.
     pub(crate) fn roll_back(&self, entry: EntryIndex) -> Result<EntryRollback> {
+        let rolled_back = self.roll_back_by_class(entry)?;
+        let is_reversed = rolled_back == EntryRollback::Theirs && self.not_given.contains(&entry);
+        Ok(if is_reversed { NOT_GIVEN } else { rolled_back })
+    }
+
+    fn roll_back_by_class(&self, entry: EntryIndex) -> Result<EntryRollback> {
         let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
         if self.mark == Mark::CheckUndo && !is_folder {
             return self.roll_back_checked(entry);
@@ -117,6 +126,15 @@ impl TransactionFolder<'_> {
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(EntryRollback::Old),
             class => Ok(left_alone(self.record(entry), observed, class, self.is_recovery)),
         }
+    }
+
+    /// Reverses a swap that brought out something else than the original, before another program misses it. The rollback
+    /// that follows classifies the entry anew, and reports the result.
+    pub(crate) fn reverse_at_once(&mut self, entry: EntryIndex) -> Result<()> {
+        if self.reverse_swap(entry, Class::Captured)? == NOT_GIVEN {
+            self.not_given.insert(entry);
+        }
+        Ok(())
     }
 
     /// Reverses a swap. What returns to the slot is verified, and swapped in again unless it is verified new content.
@@ -150,7 +168,7 @@ impl TransactionFolder<'_> {
         }
         // Another program may have changed its metadata in this moment, perhaps back to what they were.
         Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not {
-            NOT_HANDED_OVER
+            NOT_GIVEN
         } else {
             back
         })

@@ -46,6 +46,9 @@ pub(crate) struct TransactionFolder<'a> {
     pub is_recovery: bool,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of the new content.
     pub incomplete: BTreeSet<EntryIndex>,
+    /// Entries whose swap was reversed at once, and whose file could not be given the metadata that another program gave
+    /// the new file in that moment: no later observation shows it.
+    pub not_given: BTreeSet<EntryIndex>,
     /// The folders that it removes; computed once the journal is complete.
     pub leaving: OnceLock<Leaving>,
 }
@@ -69,6 +72,7 @@ impl<'a> TransactionFolder<'a> {
             strange: BTreeSet::new(),
             is_recovery: false,
             incomplete: BTreeSet::new(),
+            not_given: BTreeSet::new(),
             leaving: OnceLock::new(),
         }
     }

@@ -77,8 +77,8 @@ impl ScenarioWorld {
         self.is_in_place(report, base, look)?;
         let reverts = match act {
             ScenarioAct::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
-            // A pruning decides which one is left.
-            ScenarioAct::Undo(None) if self.is_pruned => {
+            // A pruning, or a full history, decides which one is left.
+            ScenarioAct::Undo(None) if self.may_be_forgotten() => {
                 let undone = report.reverts.as_ref().map(|reverted| reverted.id.as_str());
                 self.committed.iter().position(|committed| Some(committed.id.as_str()) == undone)
             }

@@ -6,7 +6,6 @@ use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
-use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
@@ -69,14 +68,12 @@ impl CommitWalk<'_> {
     }
 
     /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.
-    pub(super) fn verify_swap(&self, entry: EntryIndex) -> Result<()> {
+    pub(super) fn verify_swap(&mut self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
-        let transaction = self.transaction();
-        let path = transaction.path(entry);
-        // At once, before another program misses it. The rollback that follows reports the result.
-        transaction.reverse_swap(entry, Class::Captured)?;
-        Err(snapshot::changed(&path, "was written in the moment of the swap"))
+        let transaction = self.staging.transaction_mut();
+        transaction.reverse_at_once(entry)?;
+        Err(snapshot::changed(&transaction.path(entry), "was written in the moment of the swap"))
     }
 }
