@@ -162,8 +162,9 @@ fn outcome(error: &Error) -> String {
         // The hint names them.
         Outcome::RecoveryRequired if !error.next_steps().is_empty() => "some files may be old and some new".to_owned(),
         Outcome::RecoveryRequired => {
-            let id = error.transaction().map_or_else(String::new, |id| format!(" {id}"));
-            format!("some files may be old and some new: see `txedit status`, then run `txedit recover{id}`")
+            let recover = error.transaction().map_or_else(|| "recover".to_owned(), |id| format!("recover {id}"));
+            let [status, recover] = ["status", recover.as_str()].map(next_step::command);
+            format!("some files may be old and some new: see {status}, then run {recover}")
         }
     }
 }

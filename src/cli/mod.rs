@@ -53,6 +53,9 @@ fn run(line: &CommandLine) -> u8 {
         Ok(options) => options,
         Err(error) => return print_failure(&error.into(), line.common.json, None),
     };
+    if let (Some(_), Ok(root)) = (&line.common.root, options.root()) {
+        next_step::name_root(root);
+    }
     match commands::run(&line.command, &options) {
         Ok(answer) => print_answer(&answer, &options),
         Err(failure) => print_failure(&failure, options.json, Some(&options)),

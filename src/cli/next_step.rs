@@ -1,10 +1,53 @@
 //! Renders next steps as commands and flags.
 
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
 use crate::error::NextStep;
 use crate::path::shown;
 
+/// The root, if the user named it: without it, a command that an answer names would be about another workspace. Set at
+/// most once, since a process runs one command line.
+static NAMED_ROOT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Lets every command that is named from now on name this root.
+pub(crate) fn name_root(root: &Path) {
+    NAMED_ROOT.set(root.to_owned()).ok();
+}
+
 /// A step as a clause that names the command.
 pub(crate) fn words(step: &NextStep) -> String {
+    in_root(NAMED_ROOT.get().map(PathBuf::as_path), step)
+}
+
+/// The command that takes these arguments, in backticks.
+pub(crate) fn command(arguments: &str) -> String {
+    at(NAMED_ROOT.get().map(PathBuf::as_path), format!("`txedit {arguments}`"))
+}
+
+fn in_root(root: Option<&Path>, step: &NextStep) -> String {
+    match step {
+        NextStep::In { root, step } => in_root(Some(root), step),
+        step => at(root, plain_words(step)),
+    }
+}
+
+/// The text, with the root in each of its commands.
+fn at(root: Option<&Path>, text: String) -> String {
+    match root {
+        None => text,
+        Some(root) => text.replace("`txedit ", &format!("`txedit --root {} ", shell_word(root))),
+    }
+}
+
+/// A path as a shell reads it back.
+fn shell_word(path: &Path) -> String {
+    let word = shown(path);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+fn plain_words(step: &NextStep) -> String {
     match step {
         NextStep::Recover { id: None } => "recover it with `txedit recover`".to_owned(),
         NextStep::Recover { id: Some(id) } => format!("recover it with `txedit recover {id}`"),
@@ -26,6 +69,7 @@ pub(crate) fn words(step: &NextStep) -> String {
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
+        NextStep::In { .. } => unreachable!("its root is named around the step in it"),
     }
 }
 
@@ -58,7 +102,10 @@ mod tests {
     #[test]
     fn each_command_that_is_named_can_be_typed() {
         for step in every_step() {
-            let words = words(&step);
+            let words = in_root(Some(Path::new("/w")), &step);
+            let elsewhere = NextStep::In { root: "/v".into(), step: Box::new(step) };
+            assert_eq!(in_root(None, &elsewhere), words.replace("--root /w ", "--root /v "));
+            assert_eq!(in_root(Some(Path::new("/w")), &elsewhere), in_root(None, &elsewhere));
             let commands: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
             assert!(!commands.is_empty(), "{words}");
             for command in commands {
@@ -70,5 +117,13 @@ mod tests {
                 assert!(parsed.is_ok(), "{command}: {parsed:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_root_is_one_word_of_a_shell() {
+        let named = |root: &str| at(Some(Path::new(root)), "see `txedit status`".to_owned());
+        assert_eq!(named("/w/a-b.c"), "see `txedit --root /w/a-b.c status`");
+        assert_eq!(named("/w/it's here"), r"see `txedit --root '/w/it'\''s here' status`");
+        assert_eq!(named("/w/$HOME"), "see `txedit --root '/w/$HOME' status`");
     }
 }

@@ -63,6 +63,13 @@ pub enum NextStep {
     AllowSetId,
     /// Allow the files of version control systems to be changed.
     AllowVcs,
+    /// Take a step in another workspace, whose state folder has the transaction.
+    In {
+        /// The root of that workspace.
+        root: PathBuf,
+        /// The step.
+        step: Box<Self>,
+    },
 }
 
 impl NextStep {
@@ -96,6 +103,7 @@ impl fmt::Display for NextStep {
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),
+            Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }
 }

@@ -35,6 +35,9 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
+        NextStep::In { root, step } => {
+            words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
+        }
     }
 }
 

@@ -167,11 +167,7 @@ impl TransactionFolder<'_> {
             });
         }
         // Another program may have changed its metadata in this moment, perhaps back to what they were.
-        Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not {
-            NOT_GIVEN
-        } else {
-            back
-        })
+        Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not { NOT_GIVEN } else { back })
     }
 
     /// Rolls an entry back after a check began: every entry was swapped then, and what the check wrote over it goes as

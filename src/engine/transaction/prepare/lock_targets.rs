@@ -89,7 +89,7 @@ impl Engine {
             };
             // Its owner is dead. A recovery needs the locks that we hold, and changes what was resolved.
             drop((locks, parents, again));
-            Self::recover_first(&touching, patience, warnings, run)?;
+            self.recover_first(&touching, patience, warnings, run)?;
         }
     }
 
@@ -104,7 +104,7 @@ impl Engine {
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match conflicts::find(&self.workspace, found, &ours, warnings)? {
             None => Ok((places, parents)),
-            Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing", Vec::new())),
+            Some(touching) => Err(self.in_the_way(&touching, "a dry run recovers nothing", Vec::new())),
         }
     }
 
@@ -134,6 +134,7 @@ impl Engine {
     }
 
     fn recover_first(
+        &self,
         touching: &conflicts::Touching,
         patience: Patience<'_>,
         warnings: &mut Vec<String>,
@@ -147,7 +148,7 @@ impl Engine {
             _ => error,
         })?;
         match done.action {
-            _ if done.required => Err(in_the_way(&touching.id, &done.reason(), done.next_steps.clone())),
+            _ if done.required => Err(self.in_the_way(touching, &done.reason(), done.next_steps.clone())),
             // Its owner cannot be alive, since we had its locks: another process examines or recovers it, or what its
             // check has started still runs.
             RecoveryAction::Running => {
@@ -168,6 +169,23 @@ impl Engine {
             }
         }
     }
+
+    fn in_the_way(&self, touching: &conflicts::Touching, why: &str, mut steps: Vec<NextStep>) -> Error {
+        let id = &touching.id;
+        if steps.is_empty() {
+            steps.push(NextStep::Recover { id: Some(id.clone()) });
+        }
+        // Only the workspace whose state folder has the transaction knows its id.
+        let root: PathBuf = touching.state.workspace.root.path().components().collect();
+        if root != self.workspace.root.path() {
+            let there = |step| NextStep::In { root: root.clone(), step: Box::new(step) };
+            steps = steps.into_iter().map(there).collect();
+        }
+        let message = format!("an interrupted transaction, {id}, touches these files: {why}");
+        // The files of this request are as they were: the other transaction needs recovery.
+        let error = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged);
+        error.of_transaction(id).with_next(steps)
+    }
 }
 
 fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<ResolvedPath>, Parents)> {
@@ -177,14 +195,4 @@ fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<Re
     }
     let parents = resolver.folders_of(places.iter());
     Ok((places, parents))
-}
-
-fn in_the_way(id: &str, why: &str, mut steps: Vec<NextStep>) -> Error {
-    if steps.is_empty() {
-        steps.push(NextStep::Recover { id: Some(id.to_owned()) });
-    }
-    let message = format!("an interrupted transaction, {id}, touches these files: {why}");
-    // The files of this request are as they were: the other transaction needs recovery.
-    let error = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged);
-    error.of_transaction(id).with_next(steps)
 }

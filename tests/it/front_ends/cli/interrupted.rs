@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Ran, Workspace};
+use super::{Ran, Workspace, run};
 
 const NAMES: [&str; 5] = ["1", "2", "3", "4", "5"];
 
@@ -32,13 +32,19 @@ fn waiting_with(here: Workspace, stop: &str, key: Option<&str>) -> (Workspace, C
         plan["idempotency_key"] = json!(key);
     }
     here.write("plan.json", &plan.to_string());
+    let child = commit_that_waits(&here, stop);
+    (here, child)
+}
+
+/// A commit of `plan.json` that waits at `stop`.
+fn commit_that_waits(here: &Workspace, stop: &str) -> Child {
     let mut command = here.command(&["tour-child", "plan.json", stop, "--json"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     // Unbuffered, as good as: the child says nothing after its first line until it may go on.
     BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
-    (here, child)
+    child
 }
 
 pub(super) fn contents(here: &Workspace) -> Vec<String> {
@@ -247,4 +253,58 @@ fn an_undo_does_not_take_back_an_older_one_beside_what_is_interrupted() {
             assert_eq!(contents(&here), ["new", "new", "old", "old", "old"], "{name}");
         }
     }
+}
+
+/// The first command in backticks that recovers.
+fn recover_command(text: &str) -> Vec<String> {
+    let command = text.split('`').find(|part| part.starts_with("txedit ") && part.contains(" recover ")).unwrap();
+    command.split(' ').skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_command_that_is_named_says_the_root_that_was_named() {
+    let (here, id) = killed();
+    here.write("1", "theirs").write("5", "theirs too");
+    let elsewhere = Workspace::new();
+    let root = here.path();
+    let root = root.to_str().unwrap();
+    let status = elsewhere.run(&["--root", root, "status"]);
+    status.exits(6);
+    let command = recover_command(&status.stdout);
+    assert_eq!(command[..4], ["--root", root, "recover", &id], "{}", status.stdout);
+    let failed = elsewhere.run(&["--root", root, "edit", &format!("{root}/2"), "--old", "new", "--new", "x", "--json"]);
+    let hint = failed.exits(6).json()["recovery_hint"].as_str().unwrap().to_owned();
+    assert_eq!(recover_command(&hint)[..4], ["--root", root, "recover", &id], "{hint}");
+    // As it is named, it is found.
+    elsewhere.run(&["--root", root, "recover", &id, "--back"]).exits(6);
+    assert_eq!(here.run(&["status", "--json"]).exits(0).json()["interrupted"], json!([]));
+}
+
+#[test]
+fn a_transaction_above_the_root_is_recovered_where_it_is() {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "");
+    here.write("sub/.git/HEAD", "");
+    let entry = |name: &str| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
+    let names = ["sub/1", "sub/2", "sub/3"];
+    for name in names {
+        here.write(name, "old");
+    }
+    here.write("plan.json", &json!({"files": names.map(entry)}).to_string());
+    let mut child = commit_that_waits(&here, "swap");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    here.write("sub/1", "theirs").write("sub/3", "theirs too");
+    let mut edit = here.command(&["edit", "1", "--old", "theirs", "--new", "ours", "--json"]);
+    let failed = run(edit.current_dir(here.path().join("sub")));
+    let hint = failed.exits(6).json()["recovery_hint"].as_str().unwrap().to_owned();
+    let mut command = recover_command(&hint);
+    assert_eq!(command[0], "--root", "{hint}");
+    assert_eq!(command[1], here.path().to_str().unwrap(), "{hint}");
+    command.truncate(4);
+    command.push("--back".to_owned());
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let mut recover = here.command(&words);
+    run(recover.current_dir(here.path().join("sub"))).exits(6);
+    assert_eq!(here.run(&["status", "--json"]).exits(0).json()["interrupted"], json!([]));
 }
