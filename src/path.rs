@@ -247,6 +247,18 @@ pub fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy()).into_owned()
 }
 
+/// The number of names in a sentence.
+const NAMED: usize = 8;
+
+/// A list of names, cut to what fits in a sentence.
+pub(crate) fn listed(all: &[String]) -> String {
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 impl fmt::Debug for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -1,5 +1,6 @@
 //! `txedit stage`, `preview`, `commit` and `rollback`: transactions over several calls.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::apply::{Input, explained};
@@ -9,7 +10,9 @@ use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
+use crate::engine::report::Overlap;
 use crate::error::Result;
+use crate::path::{listed, shown};
 use crate::wire::history::DoneJson;
 use crate::wire::{Shape, open};
 
@@ -34,14 +37,24 @@ pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer,
             .for_each(|file| text.push_str(&diff(file.extras.diff.as_deref().unwrap_or_default())));
     }
     let mut notes = report::notes(&staged.report, options);
-    notes.extend(staged.overlaps.iter().map(|overlap| {
-        let path = overlap.path.display();
-        report::warning_of(&format!("{path} is also in open transaction {}, of {}", overlap.id, overlap.owner))
-    }));
+    notes.extend(overlap_notes(&staged.overlaps));
     notes.extend(staged.expires.iter().map(|time| format!("nothing is changed before the commit; open until {time}")));
     let verb = if args.transaction.is_some() { "staged in" } else { "opened" };
     let done = staged.id.as_ref().map(|id| format!("{verb} {id}"));
     Ok(Answer::new(&open::StagedJson::new(&staged, &request), text)?.noting(notes).having_done(done))
+}
+
+/// A warning for each other open transaction, with the first of the files that both have.
+fn overlap_notes(overlaps: &[Overlap]) -> impl Iterator<Item = String> {
+    let mut shared: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for Overlap { id, owner, path } in overlaps {
+        shared.entry((id, owner)).or_default().push(shown(path));
+    }
+    shared.into_iter().map(|((id, owner), paths)| {
+        let verb = if paths.len() == 1 { "is" } else { "are" };
+        let paths = listed(&paths);
+        report::warning_of(&format!("{paths} {verb} also in open transaction {id}, of {owner}"))
+    })
 }
 
 pub(super) fn preview(args: &OpenArgs, options: &CommonOptions) -> Result<Answer, Failure> {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::prune;
 use super::trash;
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
@@ -100,7 +99,7 @@ fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
     paths.dedup();
     let named = match paths.len() {
         0 => " to restore".to_owned(),
-        _ => format!("; name the one to restore: {}", prune::listed(&paths)),
+        _ => format!("; name the one to restore: {}", crate::path::listed(&paths)),
     };
     Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
 }

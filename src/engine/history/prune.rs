@@ -7,6 +7,7 @@ use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::engine::{Engine, Retention, history};
 use crate::error::Result;
 use crate::limits;
+use crate::path::listed;
 
 /// One in so many commits lists the names in history, which tell count and age. What exceeds the bounds is pruned at
 /// once, and the other commits pay nothing for a history of a thousand.
@@ -18,9 +19,6 @@ const BYTES_EVERY: u32 = 512;
 /// Large commits add them up more often: with a probability proportional to their size, so many times until they fill
 /// the bound.
 const LOOKS: u128 = 16;
-
-/// The number of ids that a warning names.
-const NAMED: usize = 8;
 
 /// The thoroughness with which history is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,15 +125,6 @@ impl Engine {
 /// The time from which age is counted.
 fn aged_by(ids: &[String]) -> Option<jiff::Timestamp> {
     ids.iter().rev().nth(limits::HISTORY_AGED_BY - 1).and_then(|id| id::instant_of(id))
-}
-
-/// A list of names, cut to what fits in a sentence.
-pub(crate) fn listed(all: &[String]) -> String {
-    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match all.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
 }
 
 /// The examination that is due after a commit that adds `bytes`, decided by the random part of its id.

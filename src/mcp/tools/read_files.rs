@@ -79,11 +79,15 @@ fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize
     let TextFile { digest, text, .. } = text_file(job.engine, path, &place, max_bytes, job.run)?;
     let bytes = text.len();
     if escaped_len(&text) > room {
-        let reason = format!(
-            "its {bytes} bytes do not fit into what is left of this answer ({} bytes in all): read it in a call of its \
-             own, or with another tool",
-            job.max_answer_bytes
-        );
+        let most = job.max_answer_bytes;
+        let reason = if escaped_len(&text) > most.saturating_sub(ENTRY_BYTES) {
+            format!("its {bytes} bytes do not fit into an answer ({most} bytes): read it with another tool")
+        } else {
+            format!(
+                "its {bytes} bytes do not fit into what is left of this answer ({most} bytes in all): read it in a call of \
+                 its own"
+            )
+        };
         return Err(SkippedFile::new(path, ErrorKind::FileTooLarge, reason));
     }
     let lines = text.lines().count();

@@ -255,3 +255,19 @@ fn a_corrupt_journal_waits_for_a_person() {
     has(&here, "a", "1\n2\n");
     here.run(&["status"]).exits(0);
 }
+
+#[test]
+fn files_that_another_open_transaction_has_are_named_once_for_each() {
+    let here = Workspace::new();
+    let names: Vec<String> = (0..12).map(|n| format!("f{n:02}")).collect();
+    for name in &names {
+        here.write(name, "old");
+    }
+    let entry = |name: &String| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
+    here.write("plan.json", &json!({"files": names.iter().map(entry).collect::<Vec<_>>()}).to_string());
+    let first = id(&here.run(&["stage", "plan.json", "--json"]).exits(0).json());
+    let second = here.run(&["stage", "plan.json"]);
+    let told: Vec<&str> = second.exits(0).stderr.lines().filter(|line| line.contains("open transaction")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains(&format!("f07 and 4 more are also in open transaction {first}")), "{told:?}");
+}

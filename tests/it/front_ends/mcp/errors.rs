@@ -212,4 +212,13 @@ fn files_that_cannot_be_read_are_no_error_for_the_rest() {
     let codes: Vec<_> = read["skipped"].as_array().unwrap().iter().map(|file| &file["error_code"]).collect();
     let expected = ["INVALID_ENCODING", "INVALID_ENCODING", "FILE_NOT_FOUND", "FILE_TOO_LARGE", "NOT_A_REGULAR_FILE"];
     assert_eq!(codes, expected, "{read:#}");
+    // It does not fit into any answer, so a call of its own would not help.
+    let reason = |read: &Value, at: usize| read["skipped"][at]["reason"].as_str().unwrap().to_owned();
+    assert!(reason(&read, 3).ends_with("read it with another tool"), "{read:#}");
+    let half = "x".repeat(25_000);
+    fs::write(root.path("half"), &half).unwrap();
+    let read = session.done("read_files", &json!({"paths": vec![root.name("half"); 2]}));
+    assert!(reason(&read, 0).ends_with("read it in a call of its own"), "{read:#}");
+    let read = session.done("read_files", &json!({"paths": [root.name("half")]}));
+    assert_eq!(read["files"][0]["content"], half);
 }
