@@ -45,3 +45,24 @@ pub(super) fn words(step: &NextStep) -> String {
 fn ask(command: &str) -> String {
     format!("ask the user to run `txedit {command}` in the workspace")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_in_another_workspace_names_it() {
+        let id = || "20260101T120000Z-0123456789ab".to_owned();
+        for step in [
+            NextStep::Recover { id: Some(id()) },
+            NextStep::Decide { id: id(), can_finish: true },
+            NextStep::Discard { id: id() },
+            NextStep::TrustJournal { id: id() },
+            NextStep::OtherHost { id: id() },
+        ] {
+            let here = words(&step);
+            let there = words(&NextStep::In { root: "/w/above".into(), step: Box::new(step) });
+            assert!(there.contains("` in the workspace /w/above") && !here.contains("/w/above"), "{there}");
+        }
+    }
+}

@@ -110,7 +110,8 @@ impl RollbackWalk {
         }
     }
 
-    /// Rolls back once more what is in a new folder that is not empty, and then the folder.
+    /// Rolls back once more what is in a new folder that is not empty, and then the folder. Only once: a program that
+    /// moves the folder yet again could as well do so after the rollback.
     fn roll_back_inside(&mut self, transaction: &mut TransactionFolder<'_>, folder: EntryIndex) {
         if self.conflicts.get(&folder) != Some(&NOT_EMPTY) {
             return;

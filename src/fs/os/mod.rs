@@ -101,7 +101,9 @@ impl Fs for OsFs {
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
         let above = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/"));
         let opened = open::above(file(folder)?, levels, path)?;
-        Ok(Handle::new(LockedFile::new(opened), above.join(path)))
+        // Not joined: an empty path would leave a slash at the end, and messages name this path.
+        let path: PathBuf = above.components().chain(path.components()).collect();
+        Ok(Handle::new(LockedFile::new(opened), path))
     }
 
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {

@@ -52,8 +52,8 @@ impl Fs for SimProcess {
     }
 
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
-        let top = Path::new("/");
-        self.open_folder(&folder.path().ancestors().nth(levels).unwrap_or(top).join(path))
+        let above = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/"));
+        self.open_folder(&above.components().chain(path.components()).collect::<PathBuf>())
     }
 
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {

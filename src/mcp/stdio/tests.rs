@@ -14,17 +14,25 @@ fn lines(max_bytes: usize) -> (DuplexStream, LineTransport<tokio::io::ReadHalf<D
 async fn answers(text: &[u8], max_bytes: usize) -> (Vec<Value>, Option<ClientJsonRpcMessage>) {
     let (mut client, mut lines) = lines(max_bytes);
     client.write_all(text).await.unwrap();
-    let mut reader = {
+    let reader = {
         let (reader, mut writer) = tokio::io::split(client);
         writer.shutdown().await.unwrap();
         reader
     };
     let message = lines.receive().await;
+    (all_answers(lines, reader).await, message)
+}
+
+/// Closes the transport, and reads what it has written.
+async fn all_answers(
+    mut lines: LineTransport<tokio::io::ReadHalf<DuplexStream>>,
+    mut reader: impl AsyncRead + Unpin,
+) -> Vec<Value> {
     lines.close().await.unwrap();
     drop(lines);
     let mut written = String::new();
     reader.read_to_string(&mut written).await.unwrap();
-    (written.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), message)
+    written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[tokio::test]
@@ -196,11 +204,7 @@ async fn a_subscription_holds_no_place_and_there_are_not_too_many() {
     }
     assert_eq!(begun.len(), limits::SUBSCRIPTIONS + 1);
     assert_eq!(begun.last().unwrap().0, 1_000);
-    lines.close().await.unwrap();
-    drop(lines);
-    let mut written = String::new();
-    client.read_to_string(&mut written).await.unwrap();
-    let refused: Value = serde_json::from_str(&written).unwrap();
+    let [refused] = &all_answers(lines, client).await[..] else { panic!("one is refused") };
     assert_eq!(refused["id"], limits::SUBSCRIPTIONS);
     assert!(refused["error"]["message"].as_str().unwrap().contains("cancel one"), "{refused}");
 }
@@ -211,7 +215,7 @@ async fn requests_that_were_never_begun_are_refused_at_the_end() {
     for id in 0..=limits::REQUESTS {
         client.write_all(ping(id).as_bytes()).await.unwrap();
     }
-    let (mut reader, mut writer) = tokio::io::split(client);
+    let (reader, mut writer) = tokio::io::split(client);
     writer.shutdown().await.unwrap();
     let mut begun = Vec::new();
     while let Some(request) = lines.receive().await {
@@ -219,11 +223,7 @@ async fn requests_that_were_never_begun_are_refused_at_the_end() {
         begun.push(request);
     }
     assert_eq!((begun.len(), lines.stop.is_cancelled()), (limits::REQUESTS, true));
-    lines.close().await.unwrap();
-    drop(lines);
-    let mut written = String::new();
-    reader.read_to_string(&mut written).await.unwrap();
-    let refused: Value = serde_json::from_str(&written).unwrap();
+    let [refused] = &all_answers(lines, reader).await[..] else { panic!("one is refused") };
     assert_eq!(refused["id"], limits::REQUESTS);
     assert!(refused["error"]["message"].as_str().unwrap().contains("nothing was changed"), "{refused}");
 }

@@ -78,9 +78,10 @@ fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize
     let max_bytes = max_bytes.min(limits::MESSAGE_BYTES as u64);
     let TextFile { digest, text, .. } = text_file(job.engine, path, &place, max_bytes, job.run)?;
     let bytes = text.len();
-    if escaped_len(&text) > room {
+    let needed = escaped_len(&text);
+    if needed > room {
         let most = job.max_answer_bytes;
-        let reason = if escaped_len(&text) > most.saturating_sub(ENTRY_BYTES) {
+        let reason = if needed > most.saturating_sub(ENTRY_BYTES) {
             format!("its {bytes} bytes do not fit into an answer ({most} bytes): read it with another tool")
         } else {
             format!(

@@ -176,9 +176,9 @@ impl Engine {
             steps.push(NextStep::Recover { id: Some(id.clone()) });
         }
         // Only the workspace whose state folder has the transaction knows its id.
-        let root: PathBuf = touching.state.workspace.root.path().components().collect();
+        let root = touching.state.workspace.root.path();
         if root != self.workspace.root.path() {
-            let there = |step| NextStep::In { root: root.clone(), step: Box::new(step) };
+            let there = |step| NextStep::In { root: root.to_owned(), step: Box::new(step) };
             steps = steps.into_iter().map(there).collect();
         }
         let message = format!("an interrupted transaction, {id}, touches these files: {why}");

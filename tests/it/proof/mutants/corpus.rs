@@ -229,7 +229,11 @@ const NOTICED: [Noticed; 33] = [
         without_finding_folders,
         "recovery fails: the folder of d/e is gone",
     ),
-    ("a_new_file_in_a_folder_that_was_elsewhere_is_taken_back", without_rolling_back_inside, "and nothing tells of it"),
+    (
+        "a_new_file_in_a_folder_that_was_elsewhere_is_rolled_back",
+        without_rolling_back_inside,
+        "and nothing tells of it",
+    ),
     ("a_chown_by_a_check_that_fails_is_not_silently_undone", without_handing_over, "and nothing tells of it"),
     ("a_folder_moved_before_a_checked_swap_has_its_old_files", without_verified_folders, "a folder was moved before"),
     ("a_folder_moved_in_the_moment_of_the_swap_is_a_conflict", without_verified_folders, "a folder was moved before"),
