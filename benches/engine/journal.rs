@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use txedit::Durability;
-use txedit::journal::{Journal, Mark, Record, RecordedChange, scan};
+use txedit::journal::{Journal, JournalState, Record, RecordedChange, scan};
 use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::journal::recover::{Class, Observed, Seen, classify, decide};
 use txedit::testing::internals::path::{RelPath, STATE_FOLDER};
@@ -35,7 +35,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
                 let pairs = journal.entries.iter().zip(black_box(&observed));
                 let classes: Vec<Class> = pairs.map(|(record, observed)| classify(record, observed)).collect();
                 assert!(classes.iter().all(|class| *class == Class::Done), "every entry was swapped");
-                decide(Mark::Sealed, false, &classes)
+                decide(JournalState::Sealed, false, &classes)
             });
         });
     }
@@ -47,7 +47,7 @@ fn committed() -> Journal {
     let mut workspace = Workspace::new(1, Durability::Process);
     let id = workspace.commit().transaction.unwrap();
     let folder = workspace.tree.root().join(STATE_FOLDER).join("history").join(id);
-    scan(&fs::read(folder.join(Mark::Done.file_name())).unwrap()).unwrap()
+    scan(&fs::read(folder.join(JournalState::Done.file_name())).unwrap()).unwrap()
 }
 
 /// The same journal with so many entries like the one that it has.

@@ -2,22 +2,22 @@
 
 use super::step::{DropStep, RollbackStep};
 use crate::index::EntryIndex;
-use crate::journal::Mark;
+use crate::journal::JournalState;
 
 /// The steps that roll back a transaction of `entries` entries, the same at run time and in recovery. Each entry is
 /// classified just before it is touched, so that running the same steps twice does nothing twice.
 #[must_use]
-pub fn rollback(entries: usize, mark: Mark, durable: bool) -> Vec<RollbackStep> {
-    let is_contended = mark == Mark::Contended;
-    let is_checked = mark.undone() == Mark::CheckUndo;
+pub fn rollback(entries: usize, state: JournalState, durable: bool) -> Vec<RollbackStep> {
+    let is_contended = state == JournalState::Contended;
+    let is_checked = state.undone() == JournalState::CheckUndo;
     let mut steps = Vec::new();
     if is_contended {
-        // No recovery goes forward from this mark, so nothing is needed between a swap and its reverse. But the rename
-        // to the done mark may have failed after it took effect, and from that mark recovery does go forward.
-        steps.push(RollbackStep::VerifyMark);
+        // No recovery goes forward from this state, so nothing is needed between a swap and its reverse. But the rename
+        // to the done state may have failed after it took effect, and from that state recovery does go forward.
+        steps.push(RollbackStep::VerifyState);
     } else {
-        steps.extend(undo_mark(mark).map(RollbackStep::Mark));
-        // Even if the mark is there already: the process that renamed it may have died before its sync.
+        steps.extend(undo_state(state).map(RollbackStep::SetState));
+        // Even if it is in that state already: the process that renamed it may have died before its sync.
         steps.extend(durable.then_some(RollbackStep::SyncFolder));
     }
     for entry in EntryIndex::first(entries).rev() {
@@ -37,13 +37,13 @@ pub fn rollback(entries: usize, mark: Mark, durable: bool) -> Vec<RollbackStep> 
 
 /// The steps that drop an interrupted transaction without any swap.
 #[must_use]
-pub fn drop_unswapped(mark: Mark) -> Vec<DropStep> {
-    let mut steps: Vec<DropStep> = undo_mark(mark).map(DropStep::Mark).into_iter().collect();
+pub fn drop_unswapped(state: JournalState) -> Vec<DropStep> {
+    let mut steps: Vec<DropStep> = undo_state(state).map(DropStep::SetState).into_iter().collect();
     steps.extend([DropStep::SyncFolder, DropStep::Drop]);
     steps
 }
 
-/// The undo mark, if it is not set yet: once it is durable, no recovery goes forward.
-fn undo_mark(mark: Mark) -> Option<Mark> {
-    Some(mark.undone()).filter(|undone| *undone != mark)
+/// The undo state, if it is not set yet: once it is durable, no recovery goes forward.
+fn undo_state(state: JournalState) -> Option<JournalState> {
+    Some(state.undone()).filter(|undone| *undone != state)
 }

@@ -2,7 +2,7 @@
 
 use super::step::{Barrier, CommitStep, FinishStep, OnFailure, StepPhase, Terms};
 use crate::index::EntryIndex;
-use crate::journal::Mark;
+use crate::journal::JournalState;
 
 /// The steps of a commit of `entries` entries.
 ///
@@ -38,8 +38,8 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::VerifySwap(entry)]));
     if checked {
         // A folder moved before its files were swapped is detected while a rollback works through its handle. After the
-        // check mark a rollback works by path, and the new content would stay where the folder is now.
-        swap.extend([CommitStep::VerifyFolders, CommitStep::Mark(Mark::Check)]);
+        // check state a rollback works by path, and the new content would stay where the folder is now.
+        swap.extend([CommitStep::VerifyFolders, CommitStep::SetState(JournalState::Check)]);
         // The check's changes to the new files must not be durable without the name that announces them,
         phases.extend([undo(swap), leave(CommitStep::SyncFolder), undo(vec![CommitStep::Check])]);
         // and they must be durable before the name that makes them count.
@@ -47,9 +47,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         // A check takes time: another program may have written into an original through an old handle.
         swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
     }
-    // The done mark comes only after every swap was verified: otherwise a late write after the acknowledgement would
+    // The done state comes only after every swap was verified: otherwise a late write after the acknowledgement would
     // make recovery roll the transaction back.
-    swap.extend([CommitStep::WriteReport, CommitStep::VerifyFolders, CommitStep::Mark(Mark::Done)]);
+    swap.extend([CommitStep::WriteReport, CommitStep::VerifyFolders, CommitStep::SetState(JournalState::Done)]);
 
     phases.extend([undo(swap), leave(CommitStep::Barrier(Barrier::Second)), end(durable)]);
     phases
@@ -63,7 +63,7 @@ fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
     prepare.extend(keyed.then_some(CommitStep::LookForKey));
     prepare.push(CommitStep::Barrier(Barrier::First));
     // Until here an incomplete slot was never swapped; from here on it can hold what another program wrote into it.
-    prepare.extend([CommitStep::Mark(Mark::Contended), CommitStep::SyncFolder]);
+    prepare.extend([CommitStep::SetState(JournalState::Contended), CommitStep::SyncFolder]);
     let mut swap: Vec<CommitStep> = EntryIndex::first(entries).map(CommitStep::Contend).collect();
     swap.extend([CommitStep::WriteReport, CommitStep::WriteJournal]);
     vec![
@@ -72,7 +72,7 @@ fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
         // The contents must be durable before the name that makes them count, and so must the journal that describes
         // them before it gets a name.
         leave(CommitStep::Barrier(Barrier::Contents)),
-        undo(vec![CommitStep::VerifyFolders, CommitStep::ReplaceJournal, CommitStep::Mark(Mark::Done)]),
+        undo(vec![CommitStep::VerifyFolders, CommitStep::ReplaceJournal, CommitStep::SetState(JournalState::Done)]),
         leave(CommitStep::Barrier(Barrier::Second)),
         end(true),
     ]
@@ -98,19 +98,19 @@ fn end(durable: bool) -> StepPhase {
 /// The steps that finish an interrupted transaction whose entries in `ready` are still to be swapped. Everything
 /// visible was made durable before.
 ///
-/// The order is that of a commit: no done mark before every swap was verified and is in the folder that its path leads to,
-/// no history before the mark is durable.
+/// The order is that of a commit: no done state before every swap was verified and is in the folder that its path leads to,
+/// no history before that state is durable.
 ///
 /// # Panics
 ///
 /// If `ready` is not in order, or has an entry twice.
 #[must_use]
-pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
+pub fn finish(ready: &[EntryIndex], state: JournalState) -> Vec<FinishStep> {
     // A folder is an entry before all that goes into it.
     assert!(ready.is_sorted_by(|a, b| a < b), "entries are swapped in their order, each once");
     let mut steps: Vec<FinishStep> =
         ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::VerifySwap(entry)]).collect();
-    if mark != Mark::Done {
+    if state != JournalState::Done {
         steps.extend([FinishStep::VerifyFolders, FinishStep::MarkDone]);
     }
     steps.extend([FinishStep::Sync, FinishStep::Tidy, FinishStep::SyncTidied, FinishStep::Archive]);
@@ -131,6 +131,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "in their order")]
     fn entries_are_finished_in_their_order() {
-        let _ = finish(&[EntryIndex(1), EntryIndex(0)], Mark::Sealed);
+        let _ = finish(&[EntryIndex(1), EntryIndex(0)], JournalState::Sealed);
     }
 }

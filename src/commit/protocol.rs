@@ -12,7 +12,7 @@ use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
 use crate::index::{EntryIndex, FileIndex};
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
-use crate::journal::{Header, Mark, Record};
+use crate::journal::{Header, JournalState, Record};
 use crate::limits;
 
 /// The steps and the decisions.
@@ -21,11 +21,11 @@ pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
-    pub finish: fn(&[EntryIndex], Mark) -> Vec<FinishStep>,
+    pub finish: fn(&[EntryIndex], JournalState) -> Vec<FinishStep>,
     /// The steps of a rollback: [`backward::rollback`].
-    pub rollback: fn(usize, Mark, bool) -> Vec<RollbackStep>,
+    pub rollback: fn(usize, JournalState, bool) -> Vec<RollbackStep>,
     /// The steps that drop a transaction without any swap: [`backward::drop_unswapped`].
-    pub drop_unswapped: fn(Mark) -> Vec<DropStep>,
+    pub drop_unswapped: fn(JournalState) -> Vec<DropStep>,
     /// The class of an entry: [`recover::classify`].
     pub classify: fn(&Record, &Observed) -> Class,
     /// The same in a contended transaction: [`recover::classify_contended`].
@@ -33,11 +33,11 @@ pub struct Protocol {
     /// The same during a rollback after a check: [`recover::classify_checked`].
     pub classify_checked: fn(&Record, &Observed) -> Class,
     /// The decision about an interrupted transaction: [`recover::decide`].
-    pub decide: fn(Mark, bool, &[Class]) -> RecoveryDecision,
+    pub decide: fn(JournalState, bool, &[Class]) -> RecoveryDecision,
     /// Whether a rollback may delete a content: [`recover::is_new`].
     pub is_new: fn(&Record, Seen) -> bool,
     /// Whether a slot in the trash may be unlinked: [`recover::may_go`].
-    pub may_go: fn(&Record, Mark, Seen) -> bool,
+    pub may_go: fn(&Record, JournalState, Seen) -> bool,
     /// How long a transaction that was rolled back stays in the trash: [`limits::GRACE`].
     pub grace: Duration,
     /// Whether an incomplete content may be deleted: [`recover::is_incomplete`].

@@ -1,7 +1,7 @@
 //! The steps of the protocol, and the meaning of a failure in each phase.
 
 use crate::index::EntryIndex;
-use crate::journal::Mark;
+use crate::journal::JournalState;
 
 /// One action of the protocol. A number is the index of an entry of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub enum CommitStep {
     /// Verify that the paths of all folders still lead to those in which names were swapped.
     VerifyFolders,
     /// Rename the journal.
-    Mark(Mark),
+    SetState(JournalState),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Remove the folders whose removal was requested, if they are empty.
@@ -59,7 +59,7 @@ pub enum FinishStep {
     VerifyFolders,
     /// Rename the journal to `journal.done`.
     MarkDone,
-    /// Make every name that was swapped, and the done mark, durable.
+    /// Make every name that was swapped, and the done state, durable.
     Sync,
     /// Remove the folders whose removal was requested, if they are empty.
     Tidy,
@@ -73,9 +73,9 @@ pub enum FinishStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RollbackStep {
     /// Verify that the journal has the name of its last rename: a rename that failed may have taken effect.
-    VerifyMark,
+    VerifyState,
     /// Rename the journal.
-    Mark(Mark),
+    SetState(JournalState),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.
@@ -98,7 +98,7 @@ pub enum RollbackStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropStep {
     /// Rename the journal.
-    Mark(Mark),
+    SetState(JournalState),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Move the transaction's folder to the trash, or to `kept/` if it holds anything that is not ours to delete.
@@ -127,11 +127,11 @@ pub struct Terms {
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
-    /// Before the done mark of a contended transaction: contents, originals, and the journal that describes them.
+    /// Before the done state of a contended transaction: contents, originals, and the journal that describes them.
     Contents,
-    /// Before the done mark: what a check that passed changed in the new files.
+    /// Before the done state: what a check that passed changed in the new files.
     Checked,
-    /// Before the acknowledgement: every name that was swapped, and the done mark.
+    /// Before the acknowledgement: every name that was swapped, and the done state.
     Second,
 }
 

@@ -5,7 +5,7 @@
 //! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`. A
 //!   folder without a journal name was never swapped.
 //! - **J2** Its bytes never change after the seal. Two exceptions are replaced as a whole: a contended journal, and a
-//!   copy that a person vouches for. Its name is its state ([`Mark`]).
+//!   copy that a person vouches for. Its name is its state ([`JournalState`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
 //! - **J4** No target is touched before everything staged and the journal's name are durable. In a contended
 //!   transaction, content that was made again since need not be: a crash rolls it back.
@@ -298,7 +298,7 @@ pub fn entry_of_original(name: &str) -> Option<EntryIndex> {
 
 /// The state of a transaction: the name of its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mark {
+pub enum JournalState {
     /// `journal`: swaps may be under way.
     Sealed,
     /// `journal.contended`: swaps may be under way, or rolled back; the contents of edits may differ from the journal,
@@ -314,8 +314,8 @@ pub enum Mark {
     CheckUndo,
 }
 
-impl Mark {
-    /// All marks.
+impl JournalState {
+    /// All states.
     pub const ALL: [Self; 6] = [Self::Sealed, Self::Contended, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
 
     /// The file name.
@@ -337,7 +337,7 @@ impl Mark {
         matches!(self, Self::Undo | Self::CheckUndo)
     }
 
-    /// The mark of the same transaction during its rollback. A contended one keeps its mark: after a crash it can only
+    /// The state of the same transaction during its rollback. A contended one keeps its state: after a crash it can only
     /// go back.
     #[must_use]
     pub const fn undone(self) -> Self {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub use adopt::adopted;
 
-use super::{Header, Mark, Record, RecordedChange};
+use super::{Header, JournalState, Record, RecordedChange};
 use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::limits;
@@ -264,12 +264,12 @@ fn remove_folder(original: &Identity, target: Seen, slot: Seen) -> Class {
 
 /// The decision for a journal that verifies and was born here: the first row that fits.
 #[must_use]
-pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> RecoveryDecision {
+pub fn decide(state: JournalState, back_on_crash: bool, classes: &[Class]) -> RecoveryDecision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
-    let done = mark == Mark::Done;
+    let done = state == JournalState::Done;
     // A check that did not finish has not passed, whatever the seal says about a crash; and of a contended transaction
     // no new content is known to be durable.
-    if mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || (back_on_crash && !done) {
+    if state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || (back_on_crash && !done) {
         return RecoveryDecision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
@@ -330,11 +330,13 @@ pub fn is_original_gone(record: &Record, observed: &Observed) -> bool {
 /// Returns whether the slot of a transaction in the trash may be unlinked. If it was pruned, the slot must hold the
 /// original, a file by its digest, an empty folder by its inode; if it was rolled back, what was staged, unchanged.
 #[must_use]
-pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
-    match (mark, seen) {
-        (Mark::Done, Seen::File { digest, .. }) => record.change.before().is_some_and(|before| before.digest == digest),
-        (Mark::Done, Seen::Folder(folder)) => record.change.folder_before() == Some(&folder),
-        (Mark::Done, _) => false,
+pub fn may_go(record: &Record, state: JournalState, seen: Seen) -> bool {
+    match (state, seen) {
+        (JournalState::Done, Seen::File { digest, .. }) => {
+            record.change.before().is_some_and(|before| before.digest == digest)
+        }
+        (JournalState::Done, Seen::Folder(folder)) => record.change.folder_before() == Some(&folder),
+        (JournalState::Done, _) => false,
         _ => is_new(record, seen),
     }
 }

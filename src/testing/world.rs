@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::fs::FileKind;
 use crate::fs::sim::{SimEntry, SimFs, SimTree};
 use crate::index::EntryIndex;
-use crate::journal::{self, Mark};
+use crate::journal::{self, JournalState};
 use crate::path::STATE_FOLDER;
 
 /// The user's files by path. Times of folders and identities of new files are left out.
@@ -75,13 +75,15 @@ impl WorkspaceTree {
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.
 fn was_taken_back(tree: &SimTree, id: &str) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
-    [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
+    [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
+        .iter()
+        .any(|journal_state| tree.contains_key(&folder.join(journal_state.file_name())))
 }
 
 /// Returns whether a slot in history equals its journal.
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
-    let Some(journal) = tree.get(&folder.join(Mark::Done.file_name())) else { return false };
+    let Some(journal) = tree.get(&folder.join(JournalState::Done.file_name())) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
     let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
     before.is_some_and(|before| before.digest == Digest::of(content))

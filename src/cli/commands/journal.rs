@@ -14,7 +14,7 @@ use crate::fs::input;
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::record::{IdentityField, StateField};
-use crate::journal::{self, Journal, Mark, Record};
+use crate::journal::{self, Journal, JournalState, Record};
 use crate::limits;
 
 pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -25,28 +25,28 @@ pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer,
         let finding = Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["journal".to_owned()] };
         Error::findings(vec![finding]).at(&path)
     })?;
-    let mark = mark(&path);
-    Ok(Answer::new(&JournalJson::new(&journal, mark), for_people(&journal, mark))?)
+    let journal_state = journal_state(&path);
+    Ok(Answer::new(&JournalJson::new(&journal, journal_state), for_people(&journal, journal_state))?)
 }
 
 /// The state that the file's name stands for, if it is the name of a journal.
-fn mark(path: &Path) -> Option<Mark> {
+fn journal_state(path: &Path) -> Option<JournalState> {
     let name = path.file_name()?;
-    Mark::ALL.into_iter().find(|mark| name == mark.file_name())
+    JournalState::ALL.into_iter().find(|journal_state| name == journal_state.file_name())
 }
 
-fn word(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Sealed => "sealed",
-        Mark::Contended => "contended",
-        Mark::Check => "check",
-        Mark::Done => "done",
-        Mark::Undo => "undo",
-        Mark::CheckUndo => "check_undo",
+fn word(journal_state: JournalState) -> &'static str {
+    match journal_state {
+        JournalState::Sealed => "sealed",
+        JournalState::Contended => "contended",
+        JournalState::Check => "check",
+        JournalState::Done => "done",
+        JournalState::Undo => "undo",
+        JournalState::CheckUndo => "check_undo",
     }
 }
 
-fn for_people(journal: &Journal, mark: Option<Mark>) -> String {
+fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String {
     let mut text = String::new();
     let header = &journal.header;
     let _ = writeln!(text, "{} and has its seal", styled(GOOD, "the journal verifies"));
@@ -54,8 +54,8 @@ fn for_people(journal: &Journal, mark: Option<Mark>) -> String {
         let _ = writeln!(text, "{name:13}{value}");
     };
     line("transaction", &styled(NAME, &header.id).to_string());
-    if let Some(mark) = mark {
-        line("state", word(mark));
+    if let Some(journal_state) = journal_state {
+        line("state", word(journal_state));
     }
     line("entries", &journal.entries.len().to_string());
     line("on a crash", if journal.back_on_crash { "all-old" } else { "by the evidence" });
@@ -155,13 +155,13 @@ struct EntryView {
 }
 
 impl<'a> JournalJson<'a> {
-    fn new(journal: &'a Journal, mark: Option<Mark>) -> Self {
+    fn new(journal: &'a Journal, journal_state: Option<JournalState>) -> Self {
         let header = &journal.header;
         let owner = &header.owner;
         Self {
             success: true,
             transaction_id: &header.id,
-            state: mark.map(word),
+            state: journal_state.map(word),
             back_on_crash: journal.back_on_crash,
             workspace: &header.workspace,
             folder: (&header.folder).into(),

@@ -13,7 +13,7 @@ use crate::cli::{exit, next_step, signals};
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
-use crate::journal::Mark;
+use crate::journal::JournalState;
 use crate::journal::recover::Class;
 use crate::path::one_line;
 use crate::wire::hints::with_steps;
@@ -99,7 +99,8 @@ struct RecoverJson {
 /// Returns whether the file does not become old when a recovery goes back from the state in which it was found. What is
 /// on top after a check is set aside, and the original goes back.
 fn stays_new(file: &InterruptedFile, why: &RecoveryReason) -> bool {
-    let after_check = matches!(why, RecoveryReason::Interrupted { mark: Mark::Check | Mark::CheckUndo, .. });
+    let after_check =
+        matches!(why, RecoveryReason::Interrupted { journal_state: JournalState::Check | JournalState::CheckUndo, .. });
     file.class == Some(Class::OnTop) && !after_check
 }
 

@@ -14,7 +14,7 @@ use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
-use crate::journal::{self, Header, Mark};
+use crate::journal::{self, Header, JournalState};
 use crate::request::Request;
 
 /// Refuses where another transaction has the key of this one.
@@ -62,9 +62,10 @@ fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&s
 fn header(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Header>> {
     let Opening::Ours(folder, stat) = private::open(workspace, Name::new(section, id))? else { return Ok(None) };
     // Name by name in the order of the states: whatever name it gets meanwhile comes later in the list.
-    for mark in Mark::ALL {
-        match interrupted::read_marked(workspace, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes))
-        {
+    for journal_state in JournalState::ALL {
+        match interrupted::read_named(workspace, Name::new(&folder, journal_state.file_name()), |bytes| {
+            journal::header(bytes)
+        }) {
             Ok(Ok(header)) if header.id == id && header.folder.is_record_of(&stat.identity) => return Ok(Some(header)),
             Ok(_) => {}
             Err(e) if e.os_error().is_some_and(errno::is_missing) => {}

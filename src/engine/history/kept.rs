@@ -16,7 +16,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
 use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
-use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, slot_name};
+use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
 use crate::limits;
 use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
@@ -33,12 +33,12 @@ impl Engine {
     /// state of the file, as of [`apply`](Self::apply).
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
-        let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
+        let Some((journal, journal_state)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
             let message =
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
             return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
         };
-        let contents = contents(&state, &folder, (&journal, mark), run.cancel)?;
+        let contents = contents(&state, &folder, (&journal, journal_state), run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
         let mut fitting =
             contents.iter().filter(|(path, _)| wanted.as_ref().is_none_or(|wanted| wanted.as_path() == *path));
@@ -112,8 +112,8 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
         let found = match listed(&state.workspace, &folder, &stat)? {
-            Some((journal, mark)) => {
-                contents(state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
+            Some((journal, journal_state)) => {
+                contents(state, &folder, (&journal, journal_state), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
             }
             None => Vec::new(),
         };
@@ -124,15 +124,15 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
 
 /// The journal of a kept folder as far as its contents are listed: all of it, or only the first entries of one that was
 /// copied here, which can be long. All contents can be restored.
-fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
+fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, JournalState)>> {
     let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
     let read = interrupted::read_of_journal(workspace, folder, |bytes| {
         journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES)
     })?;
     Ok(match read {
-        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
-        Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), mark))) => {
-            Some((Journal { header, back_on_crash: false, entries }, mark))
+        Some(Ok((Extract::Whole(journal), journal_state))) => Some((journal, journal_state)),
+        Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), journal_state))) => {
+            Some((Journal { header, back_on_crash: false, entries }, journal_state))
         }
         Some(Err(_)) | None => None,
     })
@@ -159,7 +159,7 @@ fn is_staged(record: &Record, seen: Seen) -> bool {
 fn contents<'j>(
     state: &StateFolder,
     folder: &Handle,
-    (journal, mark): (&'j Journal, Mark),
+    (journal, journal_state): (&'j Journal, JournalState),
     cancel: &CancelToken,
 ) -> Result<Vec<(&'j Path, error::KeptContent)>> {
     let mut found = Vec::new();
@@ -171,7 +171,7 @@ fn contents<'j>(
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(&state.workspace, folder, journal)?;
-    let is_lost = is_any_lost(state, folder, (journal, mark), cancel)?;
+    let is_lost = is_any_lost(state, folder, (journal, journal_state), cancel)?;
     for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
@@ -185,14 +185,14 @@ fn contents<'j>(
             }
             Ok(seen)
                 if is_new(record, as_staged(record, seen, is_born_here))
-                    || is_incomplete(&state.workspace, folder, journal, (entry, mark))? =>
+                    || is_incomplete(&state.workspace, folder, journal, (entry, journal_state))? =>
             {
                 continue;
             }
             Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {
                 "the content before the transaction"
             }
-            Ok(seen) if mark == Mark::Contended && is_staged(record, seen) => UNCERTAIN,
+            Ok(seen) if journal_state == JournalState::Contended && is_staged(record, seen) => UNCERTAIN,
             Ok(_) => "another program's content",
             Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
             Err(e) => return Err(e),
@@ -207,10 +207,10 @@ fn contents<'j>(
 fn is_any_lost(
     state: &StateFolder,
     folder: &Handle,
-    (journal, mark): (&Journal, Mark),
+    (journal, journal_state): (&Journal, JournalState),
     cancel: &CancelToken,
 ) -> Result<bool> {
-    for (entry, record) in journal.entries.numbered().filter(|_| mark.is_undo()) {
+    for (entry, record) in journal.entries.numbered().filter(|_| journal_state.is_undo()) {
         let Some(original) = record.change.original() else { continue };
         if state.workspace.stat(Name::new(folder, &slot_name(entry)))?.is_some() {
             continue;
@@ -220,7 +220,7 @@ fn is_any_lost(
         let target = name.map_or(Ok(None), |name| state.workspace.stat(name))?;
         let Some((name, stat)) = name.zip(target) else { return Ok(true) };
         // Only a file that is not the original itself is read: it may be large.
-        if mark == Mark::CheckUndo || stat.identity == *original {
+        if journal_state == JournalState::CheckUndo || stat.identity == *original {
             continue;
         }
         let target = see(&state.workspace, name, cancel)?;

@@ -17,7 +17,7 @@ use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::index::EntryIndex;
 use crate::journal::recover::{Seen, is_new, is_original};
-use crate::journal::{Journal, Mark, Record, RecordedChange, original_name, slot_name};
+use crate::journal::{Journal, JournalState, Record, RecordedChange, original_name, slot_name};
 
 /// The slots of a finished transaction, and what proves that they were not written since.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Slots<'a> {
     workspace: &'a Workspace,
     folder: &'a Handle,
     journal: &'a Journal,
-    mark: Mark,
+    journal_state: JournalState,
     /// True if the journal was born in this folder. In a copy, its inodes and times prove nothing.
     is_born_here: bool,
     /// The time from which the slots must be unchanged (the folder was made, or the journal written) and the time at
@@ -59,7 +59,7 @@ impl<'a> Slots<'a> {
         workspace: &'a Workspace,
         folder: &'a Handle,
         journal: &'a Journal,
-        mark: Mark,
+        journal_state: JournalState,
         to_delete: bool,
     ) -> Result<Self> {
         let stat = workspace.stat_handle(folder)?;
@@ -69,20 +69,20 @@ impl<'a> Slots<'a> {
         };
         let is_born_here = journal.header.folder.is_record_of(&stat.identity);
         // A contended commit writes its journal again after the swaps; what was written in between is older than that.
-        let made = stat.identity.born.filter(|_| mark == Mark::Done);
+        let made = stat.identity.born.filter(|_| journal_state == JournalState::Done);
         let begin = match made {
             Some(made) => Some(made),
-            None => look(mark.file_name())?.map(|stat| stat.modified),
+            None => look(journal_state.file_name())?.map(|stat| stat.modified),
         };
         // A committed transaction was verified before its report was written; one that was rolled back, before its
         // folder came to the trash.
-        let end = match mark {
-            Mark::Done => look(stored_report::FILE_NAME)?.map(|stat| stat.changed),
+        let end = match journal_state {
+            JournalState::Done => look(stored_report::FILE_NAME)?.map(|stat| stat.changed),
             _ => Some(stat.changed),
         };
         let span = begin.zip(end).filter(|_| is_born_here);
         let needs_time = to_delete || made.is_none();
-        Ok(Self { workspace, folder, journal, mark, is_born_here, span, needs_time, to_delete })
+        Ok(Self { workspace, folder, journal, journal_state, is_born_here, span, needs_time, to_delete })
     }
 
     /// Examines the slot of an entry.
@@ -96,13 +96,13 @@ impl<'a> Slots<'a> {
         if self.is_proven(record, &stat) {
             return Ok(SlotContent::AsRecorded);
         }
-        let recorded = match self.mark {
-            Mark::Done => record.change.folder_before(),
+        let recorded = match self.journal_state {
+            JournalState::Done => record.change.folder_before(),
             _ => record.change.staged(),
         };
         let seen = see(self.workspace, name, &NEVER)?;
         // Left by a recovery that a person forced forward: another program had changed the file.
-        if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
+        if self.journal_state == JournalState::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
             return Ok(SlotContent::Unswapped);
         }
         let seen = match (seen, recorded) {
@@ -116,20 +116,20 @@ impl<'a> Slots<'a> {
         if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.workspace, self.folder, slot.as_ref())? {
             return Ok(SlotContent::Written);
         }
-        let may_go = (self.workspace.protocol.may_go)(record, self.mark, seen)
+        let may_go = (self.workspace.protocol.may_go)(record, self.journal_state, seen)
             || self.is_elsewhere(entry, &stat)?
-            || is_incomplete(self.workspace, self.folder, self.journal, (entry, self.mark))?;
+            || is_incomplete(self.workspace, self.folder, self.journal, (entry, self.journal_state))?;
         if may_go {
             return Ok(SlotContent::AsRecorded);
         }
-        let is_old = self.mark != Mark::Done && is_original(record, seen);
+        let is_old = self.journal_state != JournalState::Done && is_original(record, seen);
         Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
     }
 
     /// Returns whether a changed file has other names, under which its writer still finds it, so that deleting the slot
     /// loses nothing. For a warning there must also be a copy of the original: without one the original is lost.
     fn is_elsewhere(&self, entry: EntryIndex, slot: &Stat) -> Result<bool> {
-        if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
+        if self.journal_state != JournalState::Done || slot.kind != FileKind::File || slot.links < 2 {
             return Ok(false);
         }
         let copy = original_name(entry);
@@ -142,8 +142,8 @@ impl<'a> Slots<'a> {
     /// the time back leaves a later change time. Where a rename leaves no time (an exchange on XFS), a clock that was
     /// set back could have left it: good enough for a list, not for a deletion.
     fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
-        let recorded = match self.mark {
-            Mark::Done => record.change.before(),
+        let recorded = match self.journal_state {
+            JournalState::Done => record.change.before(),
             _ => record.change.after().filter(|_| record.change.staged() == Some(&stat.identity)),
         };
         let (Some(recorded), Some((begin, end))) = (recorded, self.span) else { return false };
@@ -165,7 +165,9 @@ impl<'a> Slots<'a> {
                 found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
                     found_entries.push((entry, found));
                 }
-                SlotContent::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
+                SlotContent::Nothing
+                    if self.journal_state == JournalState::Done && record.change.original().is_some() =>
+                {
                     found_entries.push((entry, SlotContent::Nothing));
                 }
                 SlotContent::Nothing | SlotContent::AsRecorded => {}
@@ -181,7 +183,7 @@ impl<'a> Slots<'a> {
 
 /// Warnings about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
-    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
+    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, JournalState::Done, false)?;
     let told = |(entry, found): &(EntryIndex, SlotContent)| {
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
@@ -219,16 +221,16 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
         // No program has the files of a copy open, and its journal can be long.
-        let Some((journal, mark)) =
+        let Some((journal, journal_state)) =
             interrupted::read_wanted(&state.workspace, &folder, |header| header.folder.is_record_of(&stat.identity))?
         else {
             continue;
         };
         // What was staged and never swapped belongs to no other program.
-        if mark == Mark::Sealed {
+        if journal_state == JournalState::Sealed {
             continue;
         }
-        let slots = Slots::new(&state.workspace, &folder, &journal, mark, true)?;
+        let slots = Slots::new(&state.workspace, &folder, &journal, journal_state, true)?;
         let written = slots
             .not_as_recorded()?
             .into_iter()
@@ -241,7 +243,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
                     slot.display()
                 );
             }
-            let when = if mark == Mark::Done { "the commit" } else { "it was rolled back" };
+            let when = if journal_state == JournalState::Done { "the commit" } else { "it was rolled back" };
             format!(
                 "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
                  in {}, and a later commit puts it into kept/",

@@ -32,7 +32,7 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::index::EntryIndex;
-use crate::journal::{self, Extract, Header, Journal, Mark, RecordedChange, original_name, slot_name};
+use crate::journal::{self, Extract, Header, Journal, JournalState, RecordedChange, original_name, slot_name};
 use crate::limits;
 use crate::path::RelPath;
 use crate::text::diff;
@@ -115,7 +115,7 @@ fn read(
         other => other?,
     };
     let (cause, why) = match found {
-        Some(Ok((Extract::Whole(journal), Mark::Done))) => return Ok(Ok(Loaded { folder, journal })),
+        Some(Ok((Extract::Whole(journal), JournalState::Done))) => return Ok(Ok(Loaded { folder, journal })),
         Some(Ok((Extract::Whole(_), _))) => (DoubtfulCause::Damaged, "is not marked as committed".to_owned()),
         Some(Ok((Extract::Beginning(_), _))) => {
             (DoubtfulCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
@@ -149,7 +149,7 @@ pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
 fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
     let Opening::Ours(folder, stat) = open(state, id)? else { return Ok(None) };
     let header = interrupted::read_of_journal(&state.workspace, &folder, |bytes| journal::header(bytes))?;
-    let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
+    let Some(Ok((header, JournalState::Done))) = header else { return Ok(None) };
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
-use crate::journal::{self, Journal, Mark, Record, slot_name};
+use crate::journal::{self, Journal, JournalState, Record, slot_name};
 use crate::limits;
 
 /// The folders that were in the trash at some moment. They may be unlinked only after a sync that followed that moment:
@@ -108,13 +108,13 @@ fn empty(state: &StateFolder, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
 fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
     let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
     let is_unswapped = matches!(goes, Goes::Unswapped(ids) if ids.contains(id));
-    let Some(mark) = mark_of(&state.workspace, &folder)?.filter(|_| !is_unswapped) else {
+    let Some(journal_state) = journal_state_of(&state.workspace, &folder)?.filter(|_| !is_unswapped) else {
         unlink_all(&state.workspace, section, &folder, id);
         return Ok(None);
     };
-    let is_due = match (mark, goes) {
+    let is_due = match (journal_state, goes) {
         (_, Goes::Unswapped(_)) => false,
-        (Mark::Done, _) => true,
+        (JournalState::Done, _) => true,
         (_, Goes::Pruned) => false,
         (_, Goes::AllBefore(now)) => {
             is_past(state.workspace.stat_handle(&folder)?.changed, now, state.workspace.protocol.grace)
@@ -133,16 +133,16 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
     }
 }
 
-/// The mark of a folder whose files may be open somewhere; `None` if they were never swapped.
-fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
+/// The state of a journal whose files may be open somewhere; `None` if they were never swapped.
+fn journal_state_of(workspace: &Workspace, folder: &Handle) -> Result<Option<JournalState>> {
     let names = workspace.list(folder)?;
-    let begins = |name: &&OsString| name.to_string_lossy().starts_with(Mark::Sealed.file_name());
-    let marks: Vec<&OsString> = names.iter().filter(begins).collect();
-    Ok(match marks[..] {
+    let begins = |name: &&OsString| name.to_string_lossy().starts_with(JournalState::Sealed.file_name());
+    let journals: Vec<&OsString> = names.iter().filter(begins).collect();
+    Ok(match journals[..] {
         [] => None,
-        [mark] if mark == Mark::Sealed.file_name() => None,
-        [mark] if mark == Mark::Done.file_name() => Some(Mark::Done),
-        _ => Some(Mark::Undo),
+        [journal] if journal == JournalState::Sealed.file_name() => None,
+        [journal] if journal == JournalState::Done.file_name() => Some(JournalState::Done),
+        _ => Some(JournalState::Undo),
     })
 }
 
@@ -155,12 +155,13 @@ fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
 /// Unlinks the slots that hold what the journal records, each right after it was verified. Returns a short description
 /// of what must not be deleted.
 fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String>> {
-    let (journal, mark) = match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
-        Some(Ok(read)) => read,
-        Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
-        None => return Ok(None),
-    };
-    let slots = Slots::new(&state.workspace, folder, &journal, mark, true)?;
+    let (journal, journal_state) =
+        match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
+            Some(Ok(read)) => read,
+            Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
+            None => return Ok(None),
+        };
+    let slots = Slots::new(&state.workspace, folder, &journal, journal_state, true)?;
     let mut written = Vec::new();
     for (entry, record) in journal.entries.numbered() {
         let slot = slot_name(entry);
@@ -169,7 +170,9 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
             SlotContent::Nothing => true,
             SlotContent::Written | SlotContent::Original => false,
             // A folder is not removed if anything is in it.
-            SlotContent::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
+            SlotContent::AsRecorded if is_folder(record, journal_state) => {
+                state.workspace.fs().remove_folder(name).is_ok()
+            }
             SlotContent::AsRecorded | SlotContent::Unswapped => state.workspace.unlink(name).map(|()| true)?,
         };
         if !is_gone {
@@ -177,8 +180,9 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         }
     }
     // A contended transaction that was interrupted leaves a journal under its hidden name.
-    let ours =
-        |name: &OsString| name == stored_report::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
+    let ours = |name: &OsString| {
+        name == stored_report::FILE_NAME || name == journal_state.file_name() || name == journal::HIDDEN_NAME
+    };
     let left = state.workspace.list(folder)?;
     let mut strange = false;
     for name in left.iter().filter(|name| !ours(name)) {
@@ -188,16 +192,16 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         (true, false) => None,
         (true, true) => Some("files that are not txedit's".to_owned()),
         (false, _) => {
-            let when = if mark == Mark::Done { "it was committed" } else { "it was rolled back" };
+            let when = if journal_state == JournalState::Done { "it was committed" } else { "it was rolled back" };
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })
 }
 
 /// Returns whether a folder was put into the slot of an entry.
-fn is_folder(record: &Record, mark: Mark) -> bool {
-    match mark {
-        Mark::Done => record.change.folder_before().is_some(),
+fn is_folder(record: &Record, journal_state: JournalState) -> bool {
+    match journal_state {
+        JournalState::Done => record.change.folder_before().is_some(),
         _ => record.change.folder_after().is_some(),
     }
 }
@@ -226,7 +230,7 @@ fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
 /// swapped.
 fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
     let mut names = workspace.fs().list(folder).unwrap_or_default();
-    names.sort_by_key(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
+    names.sort_by_key(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
     for name in &names {
         let name = Name::new(folder, name);
         match workspace.fs().stat(name) {

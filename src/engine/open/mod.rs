@@ -163,7 +163,7 @@ impl Engine {
             return Err(error);
         }
         settle::tell(&mut files, &rebased);
-        prepared.marks.opened = Some(opened.id.clone());
+        prepared.origin.opened = Some(opened.id.clone());
         prepared.again = again;
         let ready = Ready { prepared, locks, found: found.clone() };
         Transaction::new(self, ready, Report { files, ..Report::default() }, run).commit()

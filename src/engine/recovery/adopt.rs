@@ -13,13 +13,13 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
 use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
-use crate::journal::{Journal, Mark, Record, slot_name};
+use crate::journal::{Journal, JournalState, Record, slot_name};
 
 /// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
     pub folder: &'a Handle,
-    pub mark: Mark,
+    pub journal_state: JournalState,
 }
 
 /// The journal as it would have been written here; `None` if it was born here.
@@ -29,12 +29,12 @@ pub(super) fn adopt(
     journal: &Journal,
     cancel: &CancelToken,
 ) -> Result<Option<Journal>> {
-    let FoundFolder { id, folder, mark } = *found;
+    let FoundFolder { id, folder, journal_state } = *found;
     let stat = state.workspace.stat_handle(folder)?;
     if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
         return Ok(None);
     }
-    if mark == Mark::Contended {
+    if journal_state == JournalState::Contended {
         let message = format!(
             "{id} was interrupted while another program was writing, and a copy does not show which content is whose: \
              look at the files and at {}, then put it aside",

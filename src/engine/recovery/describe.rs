@@ -66,9 +66,12 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
         path: record.path.as_path().to_owned(),
         class: Some(*class),
     };
-    let why = RecoveryReason::Interrupted { mark: transaction.mark, progress: RecoveryProgress::of(classes) };
+    let why = RecoveryReason::Interrupted {
+        journal_state: transaction.journal_state,
+        progress: RecoveryProgress::of(classes),
+    };
     let must_decide = action == RecoveryAction::Wait;
-    let can_finish = !transaction.mark.is_undo();
+    let can_finish = !transaction.journal_state.is_undo();
     let decide = must_decide.then(|| NextStep::Decide { id: id.clone(), can_finish });
     Recovered {
         required: must_decide,

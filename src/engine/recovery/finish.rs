@@ -9,7 +9,7 @@ use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
 use crate::index::{EntryIndex, IndexVec};
-use crate::journal::Mark;
+use crate::journal::JournalState;
 use crate::journal::recover::{Class, RecoveryDecision};
 
 /// A transaction that was finished.
@@ -17,7 +17,7 @@ use crate::journal::recover::{Class, RecoveryDecision};
 pub(super) struct Finished {
     /// Warnings about folders that stay.
     pub warnings: Vec<String>,
-    /// The classes of the entries just before the done mark, if it was set now.
+    /// The classes of the entries just before the done state, if it was set now.
     pub classes: Option<IndexVec<EntryIndex, Class>>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn finish(
 ) -> Result<Option<Finished>> {
     let mut tidied = Tidied::default();
     let mut finished = Finished::default();
-    for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
+    for step in (transaction.workspace().protocol.finish)(ready, transaction.journal_state) {
         match step {
             FinishStep::Swap(entry) => transaction.swap(entry)?,
             FinishStep::VerifySwap(entry) => {
@@ -50,15 +50,15 @@ pub(super) fn finish(
                 return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }
             FinishStep::MarkDone => {
-                // Every entry is classified again: a late write must not be marked as done unseen.
+                // Every entry is classified again: a late write must not be committed unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
-                    && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes)
+                    && (transaction.workspace().protocol.decide)(transaction.journal_state, false, &classes)
                         != RecoveryDecision::Forward
                 {
                     return Ok(None);
                 }
-                transaction.set_mark(Mark::Done)?;
+                transaction.set_state(JournalState::Done)?;
                 finished.classes = Some(classes);
             }
             FinishStep::Tidy => tidied = transaction.tidy(),

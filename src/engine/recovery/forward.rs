@@ -2,16 +2,16 @@
 
 use crate::engine::report::Recovered;
 use crate::engine::store::folder::TransactionFolder;
-use crate::journal::Mark;
+use crate::journal::JournalState;
 use crate::journal::recover::Class;
 
 /// Names the files that are not, or will not be, as the transaction makes them. `classes` are those of the decision, at
-/// `mark`, and those of `now`, after the swaps: another program may have changed a file in between. Returns true if one
+/// `state`, and those of `now`, after the swaps: another program may have changed a file in between. Returns true if one
 /// of them never gets its new content, which the table never decides; or if any is named and a person `insisted`: who
 /// asks for all files new must learn of each that is not.
 pub(super) fn tell(
     transaction: &TransactionFolder<'_>,
-    mark: Mark,
+    state: JournalState,
     [classes, now]: [&[Class]; 2],
     insisted: bool,
     report: &mut Recovered,
@@ -20,7 +20,7 @@ pub(super) fn tell(
     let mut is_partly = false;
     for ((record, before), now) in transaction.journal.entries.iter().zip(classes).zip(now) {
         let is_swapped = !matches!(before, Class::Before | Class::Torn | Class::Unknown);
-        let (class, is_done) = if is_swapped { (now, true) } else { (before, mark == Mark::Done) };
+        let (class, is_done) = if is_swapped { (now, true) } else { (before, state == JournalState::Done) };
         let why = match class {
             Class::Before => "another program changed it before it was swapped",
             Class::Torn => "its new content did not reach the disk completely",

@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Class, RecoveryDecision};
-use crate::journal::{Journal, Mark};
+use crate::journal::{Journal, JournalState};
 
 use adopt::{FoundFolder, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
@@ -66,13 +66,13 @@ pub(crate) fn recover_one(
         Err(left) => return leave(left, planned),
     };
     let (locks, parents) = lock_targets(state, id, &journal, patience)?;
-    let Actionable { folder, journal, mark, is_adopted } = match examine(state, id, options, run)? {
+    let Actionable { folder, journal, journal_state, is_adopted } = match examine(state, id, options, run)? {
         // The locked folders belong to the journal that was read first.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
         Err(left) => return leave(left, planned),
     };
-    let transaction = TransactionFolder::new(state, folder, journal, mark, parents);
+    let transaction = TransactionFolder::new(state, folder, journal, journal_state, parents);
     let mut transaction = TransactionFolder { is_recovery: true, ..transaction };
     if options.plan_only {
         let decided = decide(&transaction, options.decision, run.cancel)?;
@@ -100,7 +100,7 @@ pub(crate) fn recover_one(
 struct Actionable {
     folder: Handle,
     journal: Journal,
-    mark: Mark,
+    journal_state: JournalState,
     /// True if the journal on the disk still names another folder.
     is_adopted: bool,
 }
@@ -113,8 +113,8 @@ fn examine(
     run: Run<'_>,
 ) -> Result<std::result::Result<Actionable, Left>> {
     let (status, folder) = interrupted::examine(state, id, &|untrusted| is_trusted(options, untrusted))?;
-    let (mut journal, mark) = match status {
-        JournalStatus::Hot(journal, mark) => (journal, mark),
+    let (mut journal, journal_state) = match status {
+        JournalStatus::Hot(journal, journal_state) => (journal, journal_state),
         JournalStatus::Untrusted(beginning, untrusted) => {
             return Ok(Err(Left::Untrusted(Box::new(beginning), untrusted)));
         }
@@ -126,13 +126,13 @@ fn examine(
     let Some(folder) = folder else { return Ok(Err(Left::Running)) };
     let adopted = match options.decision {
         Wish::Discard => None,
-        _ => adopt(state, &FoundFolder { id, folder: &folder, mark }, &journal, run.cancel)?,
+        _ => adopt(state, &FoundFolder { id, folder: &folder, journal_state }, &journal, run.cancel)?,
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
     // A folder that is only discarded may hold the journal of another transaction.
     id.clone_into(&mut journal.header.id);
-    Ok(Ok(Actionable { folder, journal, mark, is_adopted }))
+    Ok(Ok(Actionable { folder, journal, journal_state, is_adopted }))
 }
 
 fn required(error: Error) -> Error {
@@ -151,7 +151,11 @@ fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
 
 /// The decision about a transaction: the recovery table's, or a person's if that is possible.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
-    let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
+    let table = (transaction.workspace().protocol.decide)(
+        transaction.journal_state,
+        transaction.journal.back_on_crash,
+        classes,
+    );
     let cannot_finish = |why: &str| {
         let id = transaction.journal.header.id.clone();
         let error = Error::new(ErrorKind::RecoveryRequired, format!("{why}; it cannot be finished"));
@@ -160,10 +164,10 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
         Wish::Back => Ok(RecoveryDecision::Back),
-        Wish::Forward if transaction.mark == Mark::Contended => cannot_finish(
+        Wish::Forward if transaction.journal_state == JournalState::Contended => cannot_finish(
             "it was interrupted while another program was writing, and its new contents may be incomplete",
         ),
-        Wish::Forward if transaction.mark.is_undo() => {
+        Wish::Forward if transaction.journal_state.is_undo() => {
             cannot_finish("its rollback was begun, and other programs may have used the files that were put back")
         }
         Wish::Forward => Ok(RecoveryDecision::Forward),
@@ -202,7 +206,7 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     let mut report = describe(transaction, &classes, action);
     match action {
         RecoveryAction::Forward => {
-            forward::tell(transaction, transaction.mark, [&classes, &classes], false, &mut report);
+            forward::tell(transaction, transaction.journal_state, [&classes, &classes], false, &mut report);
         }
         RecoveryAction::Back => {
             let lost = transaction.lost(&classes, cancel)?;
@@ -258,12 +262,12 @@ fn act(
             let ready: Vec<EntryIndex> =
                 classes.numbered().filter(|(_, class)| **class == Class::Ready).map(|(entry, _)| entry).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
-            let mark = transaction.mark;
+            let journal_state = transaction.journal_state;
             let insisted = wish == Wish::Forward;
             let Some(finished) = finish::finish(transaction, &ready, insisted)? else { return Ok(None) };
             // Only now: another program may have changed a file since the decision.
             let now = finished.classes.as_deref().unwrap_or(classes);
-            if forward::tell(transaction, mark, [classes, now], insisted, &mut report) {
+            if forward::tell(transaction, journal_state, [classes, now], insisted, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
             }
             report.remarks.extend(finished.warnings);
@@ -291,9 +295,9 @@ fn keeps_writing(id: &str) -> Error {
 
 fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::error::KeptContent>> {
     let mut kept = Vec::new();
-    for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
+    for step in (transaction.workspace().protocol.drop_unswapped)(transaction.journal_state) {
         match step {
-            DropStep::Mark(mark) => transaction.set_mark(mark)?,
+            DropStep::SetState(journal_state) => transaction.set_state(journal_state)?,
             DropStep::SyncFolder => transaction.sync_folder()?,
             DropStep::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 pub use crate::engine::store::interrupted::Untrusted;
 use crate::error::{KeptContent, NextStep};
-use crate::journal::Mark;
+use crate::journal::JournalState;
 use crate::journal::recover::Class;
 
 /// A transaction in `txn/`.
@@ -162,7 +162,7 @@ pub enum RecoveryReason {
     /// It was interrupted at this point.
     Interrupted {
         /// The state of its journal.
-        mark: Mark,
+        journal_state: JournalState,
         /// The number of files in each class.
         progress: RecoveryProgress,
     },
@@ -214,7 +214,9 @@ impl fmt::Display for RecoveryReason {
                 f.write_str(untrusted.reason())?;
                 f.write_str(if *has_more_files { "; it names more files than are listed" } else { "" })
             }
-            Self::Interrupted { mark, progress } => write!(f, "it was {}: {progress}", state_of(*mark)),
+            Self::Interrupted { journal_state, progress } => {
+                write!(f, "it was {}: {progress}", state_of(*journal_state))
+            }
         }
     }
 }
@@ -230,14 +232,14 @@ impl fmt::Display for RecoveryProgress {
     }
 }
 
-/// The state in which a recovery found a transaction, by its journal's mark.
-const fn state_of(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Sealed => "interrupted",
-        Mark::Contended => "interrupted while another program was writing",
-        Mark::Check => "interrupted in its check",
-        Mark::Done => "done, not yet in history",
-        Mark::Undo | Mark::CheckUndo => "being rolled back",
+/// The state in which a recovery found a transaction, by the state of its journal.
+const fn state_of(journal_state: JournalState) -> &'static str {
+    match journal_state {
+        JournalState::Sealed => "interrupted",
+        JournalState::Contended => "interrupted while another program was writing",
+        JournalState::Check => "interrupted in its check",
+        JournalState::Done => "done, not yet in history",
+        JournalState::Undo | JournalState::CheckUndo => "being rolled back",
     }
 }
 

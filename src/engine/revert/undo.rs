@@ -13,7 +13,7 @@ use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::engine::store::state::StateLookup;
 use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents, Targets};
-use crate::engine::transaction::prepare::prepared::{JournalMarks, Prepared, SourceFile, Sources};
+use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile, Sources, TransactionOrigin};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::ResolvedPath;
 use crate::engine::transaction::retry::telling;
@@ -196,11 +196,11 @@ impl Engine {
         let Header { owner, label, .. } = &loaded.journal.header;
         let reverted = Reverted { id: id.clone(), owner: owner.to_string(), label: label.clone() };
         let reverts = Some(Box::new(reverted));
-        let marks = JournalMarks { reverts: Some(id), ..JournalMarks::default() };
+        let origin = TransactionOrigin { reverts: Some(id), ..TransactionOrigin::default() };
         let gate = self.gate(options.check.as_ref())?;
         let dresses = self.dresses(&loaded)?;
         let prepared =
-            Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
+            Prepared { plan, sources, targets, parents, dresses, read_at, origin, gate, again, contended: None };
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             return Ok(Report { dry_run: true, files, reverts, ..Report::default() });

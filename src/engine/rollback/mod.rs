@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
 use crate::index::EntryIndex;
 use crate::journal::recover::{Class, Observed, Seen, is, is_original, is_original_gone};
-use crate::journal::{Mark, Record, RecordedChange, kept_name, slot_name};
+use crate::journal::{JournalState, Record, RecordedChange, kept_name, slot_name};
 use metadata::{Handed, NewFileAt};
 
 /// The result of rolling one entry back.
@@ -113,7 +113,7 @@ impl TransactionFolder<'_> {
 
     fn roll_back_by_class(&self, entry: EntryIndex) -> Result<EntryRollback> {
         let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
-        if self.mark == Mark::CheckUndo && !is_folder {
+        if self.journal_state == JournalState::CheckUndo && !is_folder {
             return self.roll_back_checked(entry);
         }
         let observed = self.observe(entry, &NEVER)?;
@@ -123,7 +123,9 @@ impl TransactionFolder<'_> {
             Class::Done | Class::Captured if !self.has_its_folder(entry)? => Ok(NO_FOLDER),
             class @ (Class::Done | Class::Captured) => self.reverse_swap(entry, class),
             // The check removed it, or moved it away.
-            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(EntryRollback::Old),
+            Class::Unknown if is_folder && self.journal_state == JournalState::CheckUndo && is_gone(observed) => {
+                Ok(EntryRollback::Old)
+            }
             class => Ok(left_alone(self.record(entry), observed, class, self.is_recovery)),
         }
     }

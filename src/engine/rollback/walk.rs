@@ -64,10 +64,10 @@ impl RollbackWalk {
         observer: &Sheltered<'_>,
     ) -> Result<RollbackResult> {
         let total = transaction.journal.entries.len();
-        for step in (transaction.workspace().protocol.rollback)(total, transaction.mark, durable) {
+        for step in (transaction.workspace().protocol.rollback)(total, transaction.journal_state, durable) {
             match step {
-                RollbackStep::Mark(mark) => transaction.set_mark(mark)?,
-                RollbackStep::VerifyMark => transaction.verify_mark()?,
+                RollbackStep::SetState(journal_state) => transaction.set_state(journal_state)?,
+                RollbackStep::VerifyState => transaction.verify_state()?,
                 RollbackStep::FindFolder(entry)
                 | RollbackStep::RollBack(entry)
                 | RollbackStep::RollBackInside(entry)

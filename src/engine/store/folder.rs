@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
-use crate::journal::{self, Journal, Mark, Record, record};
+use crate::journal::{self, Journal, JournalState, Record, record};
 use crate::path::{STATE_FOLDER, shown};
 
 pub(crate) use leftovers::{ONLY_COPY, UNCERTAIN};
@@ -34,7 +34,7 @@ pub(crate) struct TransactionFolder<'a> {
     /// `txn/<id>`, locked.
     pub folder: Handle,
     pub journal: Journal,
-    pub mark: Mark,
+    pub journal_state: JournalState,
     /// True if it was interrupted while contended: its edits may hold other contents than the journal says.
     pub uncertain: bool,
     /// The folders of the targets, by their path in the workspace; a missing one has no entry.
@@ -59,15 +59,15 @@ impl<'a> TransactionFolder<'a> {
         state: &'a StateFolder,
         folder: Handle,
         journal: Journal,
-        mark: Mark,
+        journal_state: JournalState,
         parents: HashMap<PathBuf, (Identity, Handle)>,
     ) -> Self {
         Self {
             state,
             folder,
             journal,
-            mark,
-            uncertain: mark == Mark::Contended,
+            journal_state,
+            uncertain: journal_state == JournalState::Contended,
             parents,
             strange: BTreeSet::new(),
             is_recovery: false,
@@ -101,20 +101,24 @@ impl<'a> TransactionFolder<'a> {
     }
 
     /// Renames the journal, whose name is the transaction's state.
-    pub(crate) fn set_mark(&mut self, mark: Mark) -> Result<()> {
+    pub(crate) fn set_state(&mut self, journal_state: JournalState) -> Result<()> {
         // Where a test breaks the protocol, the fate of the files is to show it, not this assertion.
         let is_broken = !std::ptr::eq(self.workspace().protocol, &raw const PROTOCOL);
-        assert!(is_broken || may_become(self.mark, mark), "no journal goes from {:?} to {mark:?}", self.mark);
-        let from = Name::new(&self.folder, self.mark.file_name());
-        let to = Name::new(&self.folder, mark.file_name());
+        assert!(
+            is_broken || may_become(self.journal_state, journal_state),
+            "no journal goes from {:?} to {journal_state:?}",
+            self.journal_state
+        );
+        let from = Name::new(&self.folder, self.journal_state.file_name());
+        let to = Name::new(&self.folder, journal_state.file_name());
         self.workspace().rename(from, to, Rename::NoReplace)?;
-        self.mark = mark;
+        self.journal_state = journal_state;
         Ok(())
     }
 
     /// Verifies that the journal has the name of its state.
-    pub(crate) fn verify_mark(&self) -> Result<()> {
-        let name = Name::new(&self.folder, self.mark.file_name());
+    pub(crate) fn verify_state(&self) -> Result<()> {
+        let name = Name::new(&self.folder, self.journal_state.file_name());
         if self.workspace().stat(name)?.is_some() {
             return Ok(());
         }
@@ -144,13 +148,13 @@ impl<'a> TransactionFolder<'a> {
 
     /// Puts the rewritten journal, whose bytes are durable already, in the place of the first.
     pub(crate) fn replace_journal(&self) -> Result<()> {
-        assert_eq!(self.mark, Mark::Contended, "only what is contended changes after its swaps");
+        assert_eq!(self.journal_state, JournalState::Contended, "only what is contended changes after its swaps");
         self.exchange_journal()
     }
 
     fn exchange_journal(&self) -> Result<()> {
         let written = Name::new(&self.folder, journal::HIDDEN_NAME);
-        self.workspace().rename(written, Name::new(&self.folder, self.mark.file_name()), Rename::Exchange)?;
+        self.workspace().rename(written, Name::new(&self.folder, self.journal_state.file_name()), Rename::Exchange)?;
         self.workspace().unlink(written)
     }
 
@@ -206,12 +210,12 @@ impl<'a> TransactionFolder<'a> {
 
 /// Returns whether a journal may go from the first state to the second. Nothing leads away from an undo, or a recovery
 /// could go forward again.
-const fn may_become(from: Mark, to: Mark) -> bool {
+const fn may_become(from: JournalState, to: JournalState) -> bool {
     matches!(
         (from, to),
-        (Mark::Sealed, Mark::Contended | Mark::Check | Mark::Done | Mark::Undo)
-            | (Mark::Contended, Mark::Done)
-            | (Mark::Check, Mark::Done | Mark::CheckUndo)
-            | (Mark::Done, Mark::Undo)
+        (JournalState::Sealed, JournalState::Contended | JournalState::Check | JournalState::Done | JournalState::Undo)
+            | (JournalState::Contended, JournalState::Done)
+            | (JournalState::Check, JournalState::Done | JournalState::CheckUndo)
+            | (JournalState::Done, JournalState::Undo)
     )
 }

@@ -11,7 +11,7 @@ use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
-use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, UnreadableJournal};
+use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
 use crate::path::shown;
 
@@ -29,7 +29,7 @@ pub(crate) enum JournalStatus {
     /// Its journal verifies, but is used only if a person says so.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
-    Hot(Journal, Mark),
+    Hot(Journal, JournalState),
 }
 
 /// The reason why a journal that verifies is not used.
@@ -105,7 +105,7 @@ pub(crate) fn examine(
         }
         None => JournalStatus::Unfinished,
         Some(Err(why)) => JournalStatus::Corrupt(why),
-        Some(Ok((Extract::Whole(journal), mark))) => JournalStatus::Hot(journal, mark),
+        Some(Ok((Extract::Whole(journal), journal_state))) => JournalStatus::Hot(journal, journal_state),
         Some(Ok((Extract::Beginning(beginning), _))) => {
             JournalStatus::Untrusted(beginning, reason.unwrap_or_else(|| unreachable!("else all of it was wanted")))
         }
@@ -126,9 +126,9 @@ pub(crate) fn read_wanted(
     workspace: &Workspace,
     folder: &Handle,
     wanted: impl FnOnce(&Header) -> bool,
-) -> Result<Option<(Journal, Mark)>> {
+) -> Result<Option<(Journal, JournalState)>> {
     Ok(match read_of_journal(workspace, folder, |bytes| journal::read_if(bytes, wanted, 0))? {
-        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
+        Some(Ok((Extract::Whole(journal), journal_state))) => Some((journal, journal_state)),
         _ => None,
     })
 }
@@ -145,21 +145,21 @@ pub(crate) fn read_of_journal<T>(
     workspace: &Workspace,
     folder: &Handle,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,
-) -> Result<Option<Result<(T, Mark), String>>> {
+) -> Result<Option<Result<(T, JournalState), String>>> {
     let names = workspace.list(folder)?;
-    let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
-    let Some(name) = marks.next() else { return Ok(None) };
-    if marks.next().is_some() {
+    let mut journals = names.iter().filter(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
+    let Some(name) = journals.next() else { return Ok(None) };
+    if journals.next().is_some() {
         return Ok(Some(Err("it has more than one journal".to_owned())));
     }
-    let Some(mark) = Mark::ALL.into_iter().find(|mark| name == mark.file_name()) else {
+    let Some(journal_state) = JournalState::ALL.into_iter().find(|state| name == state.file_name()) else {
         return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
     };
-    Ok(Some(read_marked(workspace, Name::new(folder, name), read)?.map(|read| (read, mark))))
+    Ok(Some(read_named(workspace, Name::new(folder, name), read)?.map(|read| (read, journal_state))))
 }
 
 /// The result of `read` on the journal of that name, or the reason why it cannot be read.
-pub(crate) fn read_marked<T>(
+pub(crate) fn read_named<T>(
     workspace: &Workspace,
     name: Name<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,

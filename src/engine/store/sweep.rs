@@ -7,7 +7,7 @@ use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{Handle, Name, Rename, Stat};
-use crate::journal::Mark;
+use crate::journal::JournalState;
 
 /// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1), or somebody
 /// deleted its journal, and then it is left for a person.
@@ -33,7 +33,7 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
 
 fn has_journal(workspace: &Workspace, folder: &Handle) -> Result<bool> {
     let names = workspace.list(folder)?;
-    Ok(names.iter().any(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name())))
+    Ok(names.iter().any(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name())))
 }
 
 /// Returns whether a slot of a folder without a journal holds what came out of a swap: it is older than the folder, in

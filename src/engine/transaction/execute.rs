@@ -63,7 +63,7 @@ pub(crate) fn commit(
         durable,
         checked: prepared.gate.is_some(),
         again: prepared.again,
-        keyed: prepared.marks.key.is_some(),
+        keyed: prepared.origin.key.is_some(),
         contended,
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
@@ -207,14 +207,14 @@ impl<'a> CommitWalk<'a> {
             CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
-                    self.teller.tell(&self.prepared.plan, self.prepared.marks.label.as_deref(), check, to)
+                    self.teller.tell(&self.prepared.plan, self.prepared.origin.label.as_deref(), check, to)
                 })
             }
             CommitStep::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
                 Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
             },
-            CommitStep::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
+            CommitStep::SetState(journal_state) => self.staging.transaction_mut().set_state(journal_state),
             CommitStep::SyncFolder => self.transaction().sync_folder(),
             CommitStep::Tidy => {
                 self.tidied = self.transaction().tidy();

@@ -250,8 +250,8 @@ impl Engine {
             }
             other => other?,
         };
-        prepared.marks.request = Some(fingerprint);
-        prepared.marks.key.clone_from(&request.idempotency_key);
+        prepared.origin.request = Some(fingerprint);
+        prepared.origin.key.clone_from(&request.idempotency_key);
         prepared.again = again;
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
             prepared.contended = prepare::reapplicable::edits(self.workspace.protocol, request, &prepared);

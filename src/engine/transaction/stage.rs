@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
-use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
+use crate::journal::{self, Header, Journal, JournalState, Owner, Record, original_name, slot_name};
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
 
@@ -60,11 +60,11 @@ impl<'a> Staging<'a> {
             folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
             boot: host.boot,
             owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
-            reverts: prepared.marks.reverts.clone(),
-            opened: prepared.marks.opened.clone(),
-            key: prepared.marks.key.clone(),
-            request: prepared.marks.request,
-            label: prepared.marks.label.clone(),
+            reverts: prepared.origin.reverts.clone(),
+            opened: prepared.origin.opened.clone(),
+            key: prepared.origin.key.clone(),
+            request: prepared.origin.request,
+            label: prepared.origin.label.clone(),
         };
         let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         let journal =
@@ -73,7 +73,7 @@ impl<'a> Staging<'a> {
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         Ok(Self {
-            transaction: TransactionFolder::new(state, folder, journal, Mark::Sealed, parents),
+            transaction: TransactionFolder::new(state, folder, journal, JournalState::Sealed, parents),
             section,
             born,
             unnamed: 0,

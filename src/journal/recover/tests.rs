@@ -251,21 +251,21 @@ fn the_slot_of_a_folder_entry_is_unlinked_only_if_it_is_ours() {
     let to_file =
         RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let remove = RecordedChange::RemoveFolder { original: identity(ORIGINAL) };
-    for (change, mark, seen, may) in [
-        (to_folder, Mark::Done, file(OLD, 9), true),
-        (to_folder, Mark::Done, folder(STAGED), false),
-        (to_folder, Mark::Undo, folder(STAGED), true),
-        (to_folder, Mark::Undo, file(OLD, ORIGINAL), false),
-        (to_file, Mark::Done, folder(ORIGINAL), true),
-        (to_file, Mark::Done, folder(9), false),
-        (to_file, Mark::Done, file(NEW, STAGED), false),
-        (to_file, Mark::Undo, file(NEW, STAGED), true),
-        (to_file, Mark::Undo, folder(ORIGINAL), false),
-        (remove, Mark::Done, folder(ORIGINAL), true),
-        (remove, Mark::Done, Seen::Filled(identity(ORIGINAL)), false),
-        (remove, Mark::Undo, folder(ORIGINAL), false),
+    for (change, state, seen, may) in [
+        (to_folder, JournalState::Done, file(OLD, 9), true),
+        (to_folder, JournalState::Done, folder(STAGED), false),
+        (to_folder, JournalState::Undo, folder(STAGED), true),
+        (to_folder, JournalState::Undo, file(OLD, ORIGINAL), false),
+        (to_file, JournalState::Done, folder(ORIGINAL), true),
+        (to_file, JournalState::Done, folder(9), false),
+        (to_file, JournalState::Done, file(NEW, STAGED), false),
+        (to_file, JournalState::Undo, file(NEW, STAGED), true),
+        (to_file, JournalState::Undo, folder(ORIGINAL), false),
+        (remove, JournalState::Done, folder(ORIGINAL), true),
+        (remove, JournalState::Done, Seen::Filled(identity(ORIGINAL)), false),
+        (remove, JournalState::Undo, folder(ORIGINAL), false),
     ] {
-        assert_eq!(may_go(&record(change), mark, seen), may, "{change:?} {mark:?} {seen:?}");
+        assert_eq!(may_go(&record(change), state, seen), may, "{change:?} {state:?} {seen:?}");
     }
 }
 
@@ -351,33 +351,33 @@ fn only_an_unswapped_staged_file_from_before_a_power_loss_is_incomplete() {
 #[test]
 fn a_recovery_is_decided_as_the_table_says() {
     use Class::*;
-    let rows: &[(Mark, bool, &[Class], RecoveryDecision)] = &[
-        (Mark::Undo, false, &[Done, Done], RecoveryDecision::Back),
-        (Mark::Undo, false, &[], RecoveryDecision::Back),
-        (Mark::Contended, false, &[Done, Done], RecoveryDecision::Back),
-        (Mark::Contended, false, &[Ready], RecoveryDecision::Back),
-        (Mark::Sealed, true, &[Done, Done], RecoveryDecision::Back),
-        (Mark::Done, true, &[Done, Done], RecoveryDecision::Forward),
-        (Mark::Sealed, false, &[Ready, Ready], RecoveryDecision::Drop),
-        (Mark::Sealed, false, &[Ready, Before], RecoveryDecision::Drop),
-        (Mark::Sealed, false, &[Torn, Unknown, Same], RecoveryDecision::Drop),
-        (Mark::Sealed, false, &[Torn, Unknown, OriginalLost], RecoveryDecision::Back),
-        (Mark::Sealed, false, &[OriginalLost, Ready], RecoveryDecision::Forward),
-        (Mark::Sealed, false, &[Done, Ready], RecoveryDecision::Forward),
-        (Mark::Sealed, false, &[Done, Same, OriginalLost], RecoveryDecision::Forward),
-        (Mark::Sealed, false, &[OnTop, Ready], RecoveryDecision::Forward),
-        (Mark::Sealed, false, &[Captured, Ready], RecoveryDecision::Back),
-        (Mark::Sealed, false, &[Done, Before], RecoveryDecision::Back),
-        (Mark::Sealed, false, &[Done, Torn], RecoveryDecision::Back),
-        (Mark::Sealed, false, &[Done, Unknown], RecoveryDecision::Back),
-        (Mark::Sealed, false, &[OnTop, Before], RecoveryDecision::Wait),
-        (Mark::Sealed, false, &[OnTop, Captured], RecoveryDecision::Wait),
-        (Mark::Done, false, &[Ready, Ready], RecoveryDecision::Forward),
-        (Mark::Done, false, &[Done, Captured, Unknown], RecoveryDecision::Forward),
-        (Mark::Done, false, &[Done, Before], RecoveryDecision::Back),
-        (Mark::Done, false, &[OnTop, Torn], RecoveryDecision::Wait),
+    let rows: &[(JournalState, bool, &[Class], RecoveryDecision)] = &[
+        (JournalState::Undo, false, &[Done, Done], RecoveryDecision::Back),
+        (JournalState::Undo, false, &[], RecoveryDecision::Back),
+        (JournalState::Contended, false, &[Done, Done], RecoveryDecision::Back),
+        (JournalState::Contended, false, &[Ready], RecoveryDecision::Back),
+        (JournalState::Sealed, true, &[Done, Done], RecoveryDecision::Back),
+        (JournalState::Done, true, &[Done, Done], RecoveryDecision::Forward),
+        (JournalState::Sealed, false, &[Ready, Ready], RecoveryDecision::Drop),
+        (JournalState::Sealed, false, &[Ready, Before], RecoveryDecision::Drop),
+        (JournalState::Sealed, false, &[Torn, Unknown, Same], RecoveryDecision::Drop),
+        (JournalState::Sealed, false, &[Torn, Unknown, OriginalLost], RecoveryDecision::Back),
+        (JournalState::Sealed, false, &[OriginalLost, Ready], RecoveryDecision::Forward),
+        (JournalState::Sealed, false, &[Done, Ready], RecoveryDecision::Forward),
+        (JournalState::Sealed, false, &[Done, Same, OriginalLost], RecoveryDecision::Forward),
+        (JournalState::Sealed, false, &[OnTop, Ready], RecoveryDecision::Forward),
+        (JournalState::Sealed, false, &[Captured, Ready], RecoveryDecision::Back),
+        (JournalState::Sealed, false, &[Done, Before], RecoveryDecision::Back),
+        (JournalState::Sealed, false, &[Done, Torn], RecoveryDecision::Back),
+        (JournalState::Sealed, false, &[Done, Unknown], RecoveryDecision::Back),
+        (JournalState::Sealed, false, &[OnTop, Before], RecoveryDecision::Wait),
+        (JournalState::Sealed, false, &[OnTop, Captured], RecoveryDecision::Wait),
+        (JournalState::Done, false, &[Ready, Ready], RecoveryDecision::Forward),
+        (JournalState::Done, false, &[Done, Captured, Unknown], RecoveryDecision::Forward),
+        (JournalState::Done, false, &[Done, Before], RecoveryDecision::Back),
+        (JournalState::Done, false, &[OnTop, Torn], RecoveryDecision::Wait),
     ];
-    for (row, (mark, back_on_crash, classes, decision)) in rows.iter().enumerate() {
-        assert_eq!(decide(*mark, *back_on_crash, classes), *decision, "row {row}");
+    for (row, (state, back_on_crash, classes, decision)) in rows.iter().enumerate() {
+        assert_eq!(decide(*state, *back_on_crash, classes), *decision, "row {row}");
     }
 }

@@ -14,7 +14,7 @@ use crate::engine::report::{Report, Status};
 use crate::error::{Error, ErrorKind, KeptContent, NotOld};
 use crate::fs::sim::SimEntry;
 use crate::fs::{Attributes, FileKind};
-use crate::journal::{self, Mark, Record, RecordedChange};
+use crate::journal::{self, JournalState, Record, RecordedChange};
 use crate::path::STATE_FOLDER;
 use crate::plan::Access;
 use crate::testing::run::lock;
@@ -157,7 +157,8 @@ impl Claimed<'_> {
     /// Judges whether an open transaction reported as discarded has no commit, interrupted or done.
     pub fn judge_dropped(&self, opened: &str) -> Result<(), String> {
         let is_in = |path: &Path, section: &str| path.starts_with(Path::new(STATE_FOLDER).join(section));
-        let is_journal = |path: &Path| Mark::ALL.iter().any(|mark| path.ends_with(mark.file_name()));
+        let is_journal =
+            |path: &Path| JournalState::ALL.iter().any(|journal_state| path.ends_with(journal_state.file_name()));
         let is_its_commit = |path: &Path, entry: &SimEntry| {
             (is_in(path, "txn") || is_in(path, "history"))
                 && is_journal(path)
@@ -180,7 +181,9 @@ impl Claimed<'_> {
 
     fn record_in(&self, section: &str, id: &str, slot: &str) -> Option<Record> {
         let folder = Path::new(STATE_FOLDER).join(section).join(id);
-        let journal = Mark::ALL.iter().find_map(|mark| self.entries.get(&folder.join(mark.file_name())))?;
+        let journal = JournalState::ALL
+            .iter()
+            .find_map(|journal_state| self.entries.get(&folder.join(journal_state.file_name())))?;
         let journal = journal::scan(&journal.content).ok()?;
         let number: usize = slot.split('.').next()?.parse().ok()?;
         journal.entries.into_iter().nth(number)

@@ -10,7 +10,7 @@ use super::run::ScenarioWorld;
 use crate::digest::Digest;
 use crate::engine::report::Interrupted;
 use crate::fs::sim::SimEntry;
-use crate::journal::{self, Mark};
+use crate::journal::{self, JournalState};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
 
@@ -49,7 +49,7 @@ impl ScenarioWorld {
         told.for_each(|(_, entry)| found.extend(marks(&String::from_utf8_lossy(&entry.content))));
         for (path, entry) in look.kept.iter().filter(|(path, entry)| !is_told(path) && !self.was_staged(path, entry)) {
             let mut missed = marks(&String::from_utf8_lossy(&entry.content));
-            missed.retain(|mark| self.alive().contains(mark) && !found.contains(mark));
+            missed.retain(|journal_state| self.alive().contains(journal_state) && !found.contains(journal_state));
             if !missed.is_empty() {
                 return Err(format!("status does not tell of {}", path.display()));
             }
@@ -60,7 +60,7 @@ impl ScenarioWorld {
         let elsewhere = without.in_reach();
         for (path, entry) in &look.rejected {
             let mut missed = marks(&String::from_utf8_lossy(&entry.content));
-            missed.retain(|mark| self.alive().contains(mark) && !elsewhere.contains(mark));
+            missed.retain(|journal_state| self.alive().contains(journal_state) && !elsewhere.contains(journal_state));
             let text = path.to_string_lossy();
             if !missed.is_empty() && !status.warnings.iter().any(|warning| warning.contains(&*text)) {
                 return Err(format!("status does not tell of what was written into {text}: {:?}", status.warnings));
@@ -86,7 +86,9 @@ impl ScenarioWorld {
     /// folder.
     fn was_staged(&self, path: &Path, entry: &SimEntry) -> bool {
         let folder = Path::new(ROOT).join(STATE_FOLDER).join(path.parent().unwrap_or(path));
-        let bytes = Mark::ALL.iter().find_map(|mark| self.machine.read(folder.join(mark.file_name())).ok());
+        let bytes = JournalState::ALL
+            .iter()
+            .find_map(|journal_state| self.machine.read(folder.join(journal_state.file_name())).ok());
         let slot = path.file_name().and_then(|name| name.to_str()?.parse::<usize>().ok());
         let record = bytes
             .and_then(|bytes| journal::scan(&bytes).ok())

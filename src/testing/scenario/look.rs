@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::fs::FileKind;
 use crate::fs::sim::{SimEntry, SimFs};
 use crate::index::EntryIndex;
-use crate::journal::{self, Mark};
+use crate::journal::{self, JournalState};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
 use crate::testing::world::{UserFiles, same_dress};
@@ -83,14 +83,19 @@ impl Look {
         }
         look.files = Arc::new(files);
         let state = Path::new(ROOT).join(STATE_FOLDER);
-        let has = |folder: &Path, mark: Mark| machine.exists(state.join(folder).join(mark.file_name()));
-        let was_taken_back =
-            |folder: &Path| [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| has(folder, *mark));
-        look.trash.retain(|folder| !was_taken_back(folder) && !has(folder, Mark::Done));
+        let has = |folder: &Path, journal_state: JournalState| {
+            machine.exists(state.join(folder).join(journal_state.file_name()))
+        };
+        let was_taken_back = |folder: &Path| {
+            [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
+                .iter()
+                .any(|journal_state| has(folder, *journal_state))
+        };
+        look.trash.retain(|folder| !was_taken_back(folder) && !has(folder, JournalState::Done));
         for (path, entry) in std::mem::take(&mut look.trashed) {
             let to = match path.parent() {
                 Some(folder) if was_taken_back(folder) => &mut look.rejected,
-                Some(folder) if has(folder, Mark::Done) => &mut look.pruned,
+                Some(folder) if has(folder, JournalState::Done) => &mut look.pruned,
                 _ => &mut look.trashed,
             };
             to.push((path, entry));
@@ -110,7 +115,7 @@ impl Look {
             (Some("txn"), Some(id), None) if id.starts_with('.') => self.unnamed.push(path.to_owned()),
             (Some("txn"), Some(_), None) => self.interrupted.push(path.to_owned()),
             (Some("trash"), Some(_), None) => self.trash.push(path.to_owned()),
-            (Some(section @ ("history" | "trash")), Some(id), Some(name)) if name == Mark::Done.file_name() => {
+            (Some(section @ ("history" | "trash")), Some(id), Some(name)) if name == JournalState::Done.file_name() => {
                 self.journals.push((Path::new(section).join(id), entry.content.clone()));
             }
             _ if entry.kind != FileKind::File => {}

@@ -1,7 +1,7 @@
 //! What the target `recovery_decision` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::Digest;
-use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::journal::{JournalState, Record, RecordedChange};
 use txedit::testing::internals::identity::Identity;
 use txedit::testing::internals::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
 use txedit::testing::internals::path::RelPath;
@@ -63,7 +63,7 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
 /// The recovery decision keeps what the document promises of it, whatever is found.
 pub(crate) fn run(data: &[u8]) {
     let mut bytes = Bytes(data);
-    let mark = Mark::ALL[usize::from(bytes.below(6))];
+    let state = JournalState::ALL[usize::from(bytes.below(6))];
     let back_on_crash = bytes.below(2) == 1;
     let count = bytes.below(6);
     let mut classes = Vec::new();
@@ -74,28 +74,29 @@ pub(crate) fn run(data: &[u8]) {
         check_class(&record, &observed, class);
         classes.push(class);
     }
-    let decision = decide(mark, back_on_crash, &classes);
+    let decision = decide(state, back_on_crash, &classes);
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
-    let done = mark == Mark::Done;
+    let done = state == JournalState::Done;
     match decision {
         RecoveryDecision::Forward => {
-            assert!(!mark.is_undo() && (done || evidence && !back_on_crash), "forward without evidence");
-            assert!(mark != Mark::Check, "forward although a check had not passed");
-            assert!(mark != Mark::Contended, "forward to contents that are not known to be durable");
+            assert!(!state.is_undo() && (done || evidence && !back_on_crash), "forward without evidence");
+            assert!(state != JournalState::Check, "forward although a check had not passed");
+            assert!(state != JournalState::Contended, "forward to contents that are not known to be durable");
             assert!(!any(&[Class::Before, Class::Torn]), "forward over what speaks against it");
             assert!(done || !any(&[Class::Captured, Class::Unknown]), "forward over what is not known");
         }
-        RecoveryDecision::Drop => assert!(mark == Mark::Sealed && !evidence, "dropped with something swapped"),
+        RecoveryDecision::Drop => assert!(state == JournalState::Sealed && !evidence, "dropped with something swapped"),
         RecoveryDecision::Back => {
-            let must = mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || back_on_crash;
+            let must =
+                state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || back_on_crash;
             assert!(must || !any(&[Class::OnTop]), "back over a change");
         }
         RecoveryDecision::Wait => assert!(any(&[Class::OnTop]), "a person is asked for nothing"),
     }
     // The order of the entries means nothing.
     classes.reverse();
-    assert_eq!(decide(mark, back_on_crash, &classes), decision);
+    assert_eq!(decide(state, back_on_crash, &classes), decision);
 }
 
 /// Whether this is the entry's new content, in whatever file.

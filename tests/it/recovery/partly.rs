@@ -109,13 +109,13 @@ fn everything_is_old_where_nobody_came_on_top() {
 fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
-    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
+    let sets_state = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
     let appends = |root: &Path| {
         append(&root.join("a"), "theirs\n");
         append(&root.join("b"), "theirs\n");
     };
     // It ends before it is taken back, as if it were killed there.
-    let (engine, answer) = disturbed_with(&root, appends, Some(Rule::fail(1, 5).matching(marks)));
+    let (engine, answer) = disturbed_with(&root, appends, Some(Rule::fail(1, 5).matching(sets_state)));
     assert_eq!(answer["outcome"], "recovery_required", "{answer}");
     // Nobody is there to be told what was left: a person decides.
     let found = engine.recover(None, RecoverOptions::default()).unwrap();
@@ -134,10 +134,10 @@ fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
 fn a_file_that_changes_after_the_decision_of_a_recovery_is_named() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
-    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
+    let sets_state = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
     // It ends with `a` swapped, before it is rolled back; what made the swap of `b` fail is gone again.
     let (engine, answer) =
-        disturbed_with(&root, |root| append(&root.join("b"), "theirs\n"), Some(Rule::fail(1, 5).matching(marks)));
+        disturbed_with(&root, |root| append(&root.join("b"), "theirs\n"), Some(Rule::fail(1, 5).matching(sets_state)));
     assert_eq!(answer["outcome"], "recovery_required", "{answer}");
     fs::write(root.join("b"), "b one\n").unwrap();
     let id = engine.status().unwrap().interrupted[0].id.clone();

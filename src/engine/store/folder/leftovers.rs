@@ -10,7 +10,7 @@ use crate::error::{KeptContent, Result};
 use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
 use crate::journal::recover::is_original_gone;
-use crate::journal::{Mark, slot_name};
+use crate::journal::{JournalState, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
 pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
@@ -23,8 +23,8 @@ impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
-        let aside = match self.mark {
-            Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
+        let aside = match self.journal_state {
+            JournalState::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
             _ => BTreeMap::new(),
         };
         let told = |aside: &Aside<'_>| KeptContent {

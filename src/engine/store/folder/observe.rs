@@ -16,7 +16,7 @@ use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_in_doubt, is_original_gone};
-use crate::journal::{Journal, Mark, RecordedChange, slot_name};
+use crate::journal::{Journal, JournalState, RecordedChange, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
@@ -56,9 +56,9 @@ impl TransactionFolder<'_> {
     /// The class of an entry that was observed.
     pub(crate) fn class_of(&self, entry: EntryIndex, observed: &Observed) -> Class {
         let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
-        let classify = match self.mark {
+        let classify = match self.journal_state {
             _ if self.uncertain => classify_contended,
-            Mark::CheckUndo => classify_checked,
+            JournalState::CheckUndo => classify_checked,
             _ => classify,
         };
         classify(self.record(entry), observed)
@@ -163,7 +163,7 @@ impl TransactionFolder<'_> {
         let torn = classes.numbered().filter(|(_, class)| **class == Class::Torn);
         let mut incomplete = BTreeSet::new();
         for (entry, _) in torn {
-            if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))? {
+            if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.journal_state))? {
                 incomplete.insert(entry);
             }
         }
@@ -176,7 +176,7 @@ impl TransactionFolder<'_> {
             return Ok(true);
         }
         Ok(self.incomplete.contains(&entry)
-            && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))?)
+            && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.journal_state))?)
     }
 }
 
@@ -208,17 +208,17 @@ pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,
     journal: &Journal,
-    (entry, mark): (EntryIndex, Mark),
+    (entry, state): (EntryIndex, JournalState),
 ) -> Result<bool> {
     let slot = slot_name(entry);
     let slot = Name::new(folder, &slot);
     let seen = see(workspace, slot, &NEVER)?;
-    if mark == Mark::Contended {
+    if state == JournalState::Contended {
         // It was rewritten after its journal, so times prove nothing; but with an empty file no work is lost.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
-    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(Name::new(folder, mark.file_name()))?)
+    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(Name::new(folder, state.file_name()))?)
     else {
         return Ok(false);
     };

@@ -29,7 +29,7 @@ pub(crate) struct Prepared {
     pub dresses: HashMap<RelPath, Metadata>,
     /// The time at which reading began.
     pub read_at: Instant,
-    pub marks: JournalMarks,
+    pub origin: TransactionOrigin,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
     /// True if another program interfered with an earlier attempt.
@@ -47,7 +47,7 @@ impl Prepared {
 
 /// The optional fields of a journal's header.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct JournalMarks {
+pub(crate) struct TransactionOrigin {
     /// The transaction that it reverts.
     pub reverts: Option<String>,
     /// The id that it had while it was open.

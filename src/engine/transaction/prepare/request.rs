@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::lock_targets::Parents;
 use super::permissions::Permissions;
-use super::prepared::{JournalMarks, Prepared, Sources};
+use super::prepared::{Prepared, Sources, TransactionOrigin};
 use super::read_files::FileReading;
 use super::reader::TargetReader;
 use super::request_paths::RequestPaths;
@@ -83,11 +83,11 @@ impl Engine {
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths.into(), &sources);
-        let marks = JournalMarks { label: request.label.clone(), ..JournalMarks::default() };
+        let origin = TransactionOrigin { label: request.label.clone(), ..TransactionOrigin::default() };
         let gate = self.gate(request.check.as_ref())?;
         let dresses = HashMap::new();
         let (again, contended) = (false, None);
-        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
+        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, origin, gate, again, contended }, reports))
     }
 
     fn targets(

@@ -29,7 +29,7 @@ impl Staging<'_> {
         assert!(self.hidden.is_some(), "the journal is written before it gets its name");
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
-        let to = Name::new(folder, self.transaction.mark.file_name());
+        let to = Name::new(folder, self.transaction.journal_state.file_name());
         self.transaction.workspace().rename(from, to, Rename::NoReplace)?;
         self.unnamed = 0;
         self.copies.clear();

@@ -53,9 +53,9 @@ fn what_is_moved_away_while_it_is_recovered_before_another_command_is_a_warning(
     let (here, id) = killed_with(Workspace::new(), None);
     let [place, away] = places(&here, &id, false);
     let faults = FaultFs::new(Arc::new(OsFs::new()));
-    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.done"));
+    let sets_state = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.done"));
     let [from, to] = [place.clone(), away.clone()];
-    faults.add(Rule::before(1, move |_| fs::rename(&from, &to).unwrap()).matching(marks));
+    faults.add(Rule::before(1, move |_| fs::rename(&from, &to).unwrap()).matching(sets_state));
     let engine = InProcess::on(Arc::new(faults), &here.path()).engine;
     let report = engine.apply(&Request::new().create("other", "x"), running()).unwrap();
     assert!(report.warnings.iter().any(|told| told.contains("moved its folder away from")), "{:?}", report.warnings);
@@ -66,8 +66,8 @@ fn what_is_moved_away_while_it_is_recovered_before_another_command_is_a_warning(
 fn what_another_process_has_finished_since_is_said_to_be_committed() {
     let (here, id) = killed_with(Workspace::new(), None);
     let faults = FaultFs::new(Arc::new(OsFs::new()));
-    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.done"));
-    faults.add(Rule::fail(1, 5).matching(marks));
+    let sets_state = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.done"));
+    faults.add(Rule::fail(1, 5).matching(sets_state));
     // The first look at history is that for a free place; at the second one the locks are free, and another comes.
     let looks = |call: &FaultCall| call.operation == FaultOperation::OpenBeneath && call.path.ends_with("history");
     let mut other = here.command(&["recover", &id]);

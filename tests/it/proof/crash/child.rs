@@ -62,7 +62,7 @@ pub(super) enum Moment {
     /// The n-th rename of a target, from 1.
     Swap(usize),
     /// The n-th rename of a journal: its name is its state.
-    Mark(usize),
+    State(usize),
     /// The n-th move of a transaction's folder to history.
     Archive(usize),
 }
@@ -129,7 +129,7 @@ fn spell(what: &str, moment: Moment) -> String {
     match moment {
         Moment::Write(n) => format!("{what} write {n}"),
         Moment::Swap(n) => format!("{what} swap {n}"),
-        Moment::Mark(n) => format!("{what} mark {n}"),
+        Moment::State(n) => format!("{what} state {n}"),
         Moment::Archive(n) => format!("{what} archive {n}"),
     }
 }
@@ -244,7 +244,7 @@ fn at_moment(text: &str, run: impl Fn(&FaultCall) + Send + Sync + 'static) -> Ru
     let matches: fn(&FaultCall) -> bool = match kind {
         "write" => |call| call.operation.writes(),
         "swap" => is_swap,
-        "mark" => is_mark,
+        "state" => is_state,
         _ => is_archive,
     };
     Rule::before(nth.parse().unwrap(), run).matching(matches)
@@ -257,7 +257,7 @@ pub(super) fn is_swap(call: &FaultCall) -> bool {
 }
 
 /// Whether a journal is renamed: its name is its state.
-fn is_mark(call: &FaultCall) -> bool {
+fn is_state(call: &FaultCall) -> bool {
     let journal = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal"));
     call.operation == FaultOperation::Rename && journal(&call.path)
 }

@@ -122,7 +122,7 @@ fn recover_copies(make: fn(&Path) -> Case, moment: fn(usize) -> Moment) -> usize
 #[test]
 fn a_copy_is_taken_back_or_finished_as_a_whole() {
     assert!(recover_copies(edited, Moment::Swap) > 10);
-    assert_eq!(recover_copies(edited, Moment::Mark), 1);
+    assert_eq!(recover_copies(edited, Moment::State), 1);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn kill_recoveries(root: &Path, first: Moment, prepare: impl Fn(&mut Scene), exp
 #[test]
 fn a_recovery_forward_can_be_killed_at_any_call() {
     for kind in kinds() {
-        for first in [Moment::Swap(2), Moment::Swap(9), Moment::Mark(1)] {
+        for first in [Moment::Swap(2), Moment::Swap(9), Moment::State(1)] {
             let killed = mounts::with(*kind, |root| kill_recoveries(root, first, |_| (), true));
             eprintln!("{kind:?}, {first:?}: killed {killed:?} times");
             assert_ne!(killed, Some(0));

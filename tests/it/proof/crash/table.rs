@@ -82,7 +82,7 @@ impl Act {
 /// Nothing swapped; a and b swapped; all swapped; all swapped and marked as done.
 const NOTHING: Moment = Moment::Swap(1);
 const HALF: Moment = Moment::Swap(3);
-const ALL: Moment = Moment::Mark(1);
+const ALL: Moment = Moment::State(1);
 const DONE: Moment = Moment::Archive(1);
 
 /// When it was killed, what others did, and what the table says.

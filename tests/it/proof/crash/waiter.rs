@@ -44,7 +44,7 @@ fn content(scene: &Scene, path: &str) -> String {
 
 #[test]
 fn a_waiter_finishes_what_its_predecessor_could_not() {
-    for moment in [Moment::Swap(2), Moment::Swap(8), Moment::Mark(1)] {
+    for moment in [Moment::Swap(2), Moment::Swap(8), Moment::State(1)] {
         let scratch = tempfile::tempdir().unwrap();
         let mut scene = Scene::new(&scratch.path().join("w"));
         let owner = stopped(&scene, moment);

@@ -1,7 +1,7 @@
-//! The check gate under crashes: until the done mark everything goes back, whatever the check wrote.
+//! The check gate under crashes: until the done state everything goes back, whatever the check wrote.
 
 use txedit::fs::sim::SimFs;
-use txedit::journal::Mark;
+use txedit::journal::JournalState;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{Barrier, CommitStep, RollbackStep, StepPhase, Terms};
 use txedit::testing::internals::commit::{backward, forward};
@@ -119,8 +119,8 @@ fn a_check_that_moves_the_tree_and_fails_breaks_no_promise() {
 
 #[test]
 fn a_folder_that_is_not_found_again_is_noticed() {
-    let rollback = |n, mark: Mark, durable| {
-        let mut steps = backward::rollback(n, mark, durable);
+    let rollback = |n, state: JournalState, durable| {
+        let mut steps = backward::rollback(n, state, durable);
         steps.retain(|step| !matches!(step, RollbackStep::FindFolder(_) | RollbackStep::RollBackInside(_)));
         steps
     };
@@ -151,7 +151,7 @@ fn commit_but(n: usize, terms: Terms, keep: fn(&CommitStep) -> bool) -> Vec<Step
 
 #[test]
 fn a_check_whose_mark_is_left_out_is_noticed() {
-    let commit = |n, terms| commit_but(n, terms, |step| *step != CommitStep::Mark(Mark::Check));
+    let commit = |n, terms| commit_but(n, terms, |step| *step != CommitStep::SetState(JournalState::Check));
     let spoils = |machine: &SimFs| {
         rewrites(machine);
         false
@@ -171,12 +171,12 @@ fn what_a_check_wrote_and_nobody_synced_is_noticed() {
 
 #[test]
 fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
-    // The mark of an undo forgets that a check was there.
-    let rollback = |n, mark: Mark, durable| {
-        let mut steps = backward::rollback(n, mark, durable);
+    // The state of a rollback forgets that a check was there.
+    let rollback = |n, state: JournalState, durable| {
+        let mut steps = backward::rollback(n, state, durable);
         for step in &mut steps {
-            if *step == RollbackStep::Mark(Mark::CheckUndo) {
-                *step = RollbackStep::Mark(Mark::Undo);
+            if *step == RollbackStep::SetState(JournalState::CheckUndo) {
+                *step = RollbackStep::SetState(JournalState::Undo);
             }
         }
         steps
@@ -190,9 +190,9 @@ fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
 
 #[test]
 fn a_crash_in_the_check_that_goes_forward_is_noticed() {
-    let decide = |mark, _: bool, classes: &[recover::Class]| match mark {
-        Mark::Check => recover::decide(Mark::Done, false, classes),
-        mark => recover::decide(mark, false, classes),
+    let decide = |state, _: bool, classes: &[recover::Class]| match state {
+        JournalState::Check => recover::decide(JournalState::Done, false, classes),
+        state => recover::decide(state, false, classes),
     };
     let script = checked("forward out of a check", |_| false);
     is_noticed(&script.protocol(broken(Protocol { decide, ..PROTOCOL })));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::journal::Mark;
+use txedit::journal::JournalState;
 use txedit::testing::Errno;
 use txedit::{Check, Decision, Engine, ErrorKind, RecoverOptions, Request, Settings};
 
@@ -59,7 +59,7 @@ fn killed(way: Way, call: u64, meanwhile: Option<&'static str>) -> Option<SimFs>
         _ if way == Way::Fails && made.verb == "rename" && made.to == Some(Path::new("/w/b")) => {
             Action::Fail(Errno::IO)
         }
-        _ if made.verb == "sync" && state(&other) == Some(Mark::Contended) => {
+        _ if made.verb == "sync" && state(&other) == Some(JournalState::Contended) => {
             if let Some(content) = meanwhile {
                 other.replace("/w/a", content).unwrap();
             }
@@ -75,10 +75,12 @@ fn killed(way: Way, call: u64, meanwhile: Option<&'static str>) -> Option<SimFs>
 }
 
 /// The name of the journal in `txn/`, if a transaction was interrupted that has one.
-fn state(machine: &SimFs) -> Option<Mark> {
+fn state(machine: &SimFs) -> Option<JournalState> {
     let entries = machine.entries("/w/.txedit/txn").unwrap_or_default();
-    let is_journal = |path: &PathBuf, mark: &Mark| path.iter().count() == 2 && path.ends_with(mark.file_name());
-    Mark::ALL.into_iter().find(|mark| entries.iter().any(|(path, _)| is_journal(path, mark)))
+    let is_journal = |path: &PathBuf, journal_state: &JournalState| {
+        path.iter().count() == 2 && path.ends_with(journal_state.file_name())
+    };
+    JournalState::ALL.into_iter().find(|journal_state| entries.iter().any(|(path, _)| is_journal(path, journal_state)))
 }
 
 fn contents(machine: &SimFs) -> (Vec<u8>, Vec<u8>, bool) {
@@ -92,15 +94,15 @@ fn forward_is_refused_where_the_way_back_has_begun_or_contents_are_not_known() {
     let mut seen = Vec::new();
     for way in [Way::Plain, Way::Fails, Way::Checked, Way::Contended] {
         for (call, machine) in (0..).map_while(|call| Some((call, killed(way, call, None)?))) {
-            let Some(mark) = state(&machine) else { continue };
-            seen.push(mark);
+            let Some(journal_state) = state(&machine) else { continue };
+            seen.push(journal_state);
             let person = engine(&machine, 3, Way::Plain);
             let before = contents(&machine);
             let options = RecoverOptions::new().decision(Decision::Forward);
             let id = person.status().unwrap().interrupted[0].id.clone();
             let answer = person.recover(Some(&id), options);
-            let told = format!("{way:?}, killed before call {call}, {mark:?}: {answer:?}");
-            if matches!(mark, Mark::Undo | Mark::CheckUndo | Mark::Contended) {
+            let told = format!("{way:?}, killed before call {call}, {journal_state:?}: {answer:?}");
+            if matches!(journal_state, JournalState::Undo | JournalState::CheckUndo | JournalState::Contended) {
                 assert_eq!(answer.unwrap_err().kind(), ErrorKind::RecoveryRequired, "{told}");
                 assert_eq!(contents(&machine), before, "{told}");
                 person.recover(None, RecoverOptions::default()).unwrap();
@@ -111,14 +113,14 @@ fn forward_is_refused_where_the_way_back_has_begun_or_contents_are_not_known() {
             }
         }
     }
-    assert!(Mark::ALL.iter().all(|mark| seen.contains(mark)), "{seen:?}");
+    assert!(JournalState::ALL.iter().all(|journal_state| seen.contains(journal_state)), "{seen:?}");
 }
 
 #[test]
 fn what_is_not_known_to_be_whole_is_kept_and_not_restored() {
     let mut seen = 0;
     let machines = (0..).map_while(|call| killed(Way::Contended, call, Some("a one\nmore\n")));
-    for machine in machines.filter(|machine| state(machine) == Some(Mark::Contended)) {
+    for machine in machines.filter(|machine| state(machine) == Some(JournalState::Contended)) {
         let person = engine(&machine, 3, Way::Plain);
         person.recover(None, RecoverOptions::default()).unwrap();
         let files = contents(&machine);

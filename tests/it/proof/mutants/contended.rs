@@ -44,10 +44,10 @@ fn contents_that_are_not_known_told_by_their_digests_are_noticed() {
     is_caught(Protocol { classify_contended: recover::classify, ..PROTOCOL });
 }
 
-/// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
+/// The done state that failed may be there: whoever takes back under it, and is killed, is taken forward.
 #[test]
 fn a_rollback_without_a_look_at_the_name_of_the_journal_is_noticed() {
-    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::VerifyMark);
+    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::VerifyState);
     let script = scripts::pair().contended().protocol(broken(Protocol { rollback, ..PROTOCOL }));
     let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     match explorer.inject(&script, None, 1) {

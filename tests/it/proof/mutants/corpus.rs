@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{EntryIndex, Mark, Record, RecordedChange};
+use txedit::journal::{EntryIndex, JournalState, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{CommitStep, FinishStep, RollbackStep};
 use txedit::testing::internals::commit::{backward, forward};
@@ -38,16 +38,16 @@ fn is_inside(path: &Path) -> bool {
 }
 
 fn without_finding_folders() -> Player {
-    let rollback = |n, mark, durable| {
-        let steps = without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
+    let rollback = |n, state, durable| {
+        let steps = without(backward::rollback(n, state, durable), |s| matches!(s, RollbackStep::FindFolder(_)));
         without(steps, |s| matches!(s, RollbackStep::RollBackInside(_)))
     };
     by(Protocol { rollback, ..PROTOCOL })
 }
 
 fn without_rolling_back_inside() -> Player {
-    let rollback = |n, mark, durable| {
-        without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::RollBackInside(_)))
+    let rollback = |n, state, durable| {
+        without(backward::rollback(n, state, durable), |s| matches!(s, RollbackStep::RollBackInside(_)))
     };
     by(Protocol { rollback, ..PROTOCOL })
 }
@@ -82,15 +82,15 @@ fn seen(
 }
 
 /// Whether a call gives the journal this name.
-fn marks(call: &FaultCall, mark: Mark) -> bool {
-    call.to.as_ref().is_some_and(|to| to.ends_with(mark.file_name()))
+fn sets_state(call: &FaultCall, state: JournalState) -> bool {
+    call.to.as_ref().is_some_and(|to| to.ends_with(state.file_name()))
 }
 
 /// Which folders a redo made again is not looked for.
 fn without_a_history_of_folders() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
-        let is_done = seen(&faults, |call| marks(call, Mark::Done));
+        let is_done = seen(&faults, |call| sets_state(call, JournalState::Done));
         let lists = |call: &FaultCall| call.operation == FaultOperation::List && call.path.ends_with(".txedit/history");
         faults.add(Rule::hide(1, |_| true).matching(move |call| lists(call) && is_done()).from_then_on());
         Arc::new(faults)
@@ -188,7 +188,7 @@ fn with_one_name_for_all_that_is_aside() -> Player {
 fn without_a_look_into_the_slot() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
-        let is_begun = seen(&faults, |call| marks(call, Mark::CheckUndo));
+        let is_begun = seen(&faults, |call| sets_state(call, JournalState::CheckUndo));
         let opens = |call: &FaultCall| call.operation == FaultOperation::OpenBeneath && call.path == Path::new("/w/g");
         let is_sought = seen(&faults, move |call| opens(call) && is_begun());
         let looks = move |call: &FaultCall| call.operation == FaultOperation::Stat && call.path.ends_with("000000");
@@ -211,7 +211,7 @@ fn with_files_that_have_no_entry() -> Player {
 }
 
 fn with_recoveries_that_leave_folders() -> Player {
-    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
+    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::Tidy);
     by(Protocol { finish, ..PROTOCOL })
 }
 

@@ -1,6 +1,6 @@
 //! What protects files and folders that become each other.
 
-use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::journal::{JournalState, Record, RecordedChange};
 use txedit::testing::ForeignDeed;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{CommitStep, RollbackStep};
@@ -47,8 +47,8 @@ fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared_is_noticed(
 
 #[test]
 fn folders_taken_back_before_what_is_in_them_are_noticed() {
-    let rollback = |n, mark: Mark, durable| {
-        let steps = backward::rollback(n, mark, durable);
+    let rollback = |n, state: JournalState, durable| {
+        let steps = backward::rollback(n, state, durable);
         let is_back = |step: &RollbackStep| matches!(step, RollbackStep::RollBack(_) | RollbackStep::FindFolder(_));
         let first = steps.iter().position(is_back).unwrap_or(0);
         let (before, rest) = steps.split_at(first);

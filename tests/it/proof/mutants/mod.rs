@@ -6,9 +6,9 @@
 //! | barrier 1 left out; a target touched before it | J4 | crash |
 //! | the journal changes after its seal; not synced; named before it is synced | J1, J2 | crash |
 //! | the undo state written into the journal | J2 | crash: it no longer verifies |
-//! | swaps taken back without an undo mark; before it is durable | J6 | two foreign writers in a recovery, crash |
+//! | swaps taken back without an undo state; before it is durable | J6 | two foreign writers in a recovery, crash |
 //! | an undo that becomes done | J6 | the same |
-//! | no done mark; done before the look | J5 | crash, a late writer, a foreign writer |
+//! | no done state; done before the look | J5 | crash, a late writer, a foreign writer |
 //! | swaps not looked at; those of a recovery | J5 | a foreign writer, who may change no more than a mode; one in the recovery |
 //! | folders not looked at after the swaps | J5 | somebody who moves one |
 //! | an original told by its digest alone | J7 | a foreign `chmod`, crash |
@@ -38,7 +38,7 @@
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
-//! | the mark of a check not durable before it runs | – | crash |
+//! | the state of a check not durable before it runs | – | crash |
 //! | originals not looked at after the check; folders verified after it alone | J5 | a forger, somebody who moves one; [`recovered`] |
 //! | folders not verified by a recovery | J5 | somebody who moves one |
 //! | history pruned newest first | – | a pruning that fails |
@@ -50,10 +50,10 @@
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
-//! - *An unswapped transaction dropped without a (durable) undo mark.* Without evidence it is dropped once more, and none
+//! - *An unswapped transaction dropped without a (durable) undo state.* Without evidence it is dropped once more, and none
 //!   can come up: what is in the trash was synced before it is unlinked. With both left out it is noticed.
-//! - *An undo mark that is taken for none.* The classes of the entries say all that it says, as long as a captured entry
-//!   counts against going forward; it is the done mark's place, and not its own, that J6 keeps it from.
+//! - *An undo state that is taken for none.* The classes of the entries say all that it says, as long as a captured entry
+//!   counts against going forward; it is the done state's place, and not its own, that J6 keeps it from.
 //! - On ext4, *one* of the two folders of a rename *not synced*: a rename is one operation, and the sync of the other
 //!   takes it along. With both left out it is noticed.
 
@@ -62,7 +62,7 @@ use txedit::journal::EntryIndex;
 
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::journal::{JournalState, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, RollbackStep, StepPhase, Terms};
 use txedit::testing::internals::commit::{backward, forward};
@@ -208,20 +208,21 @@ fn a_commit_acknowledged_before_barrier_two_is_noticed() {
 
 #[test]
 fn a_missing_done_mark_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Mark(Mark::Done));
+    let commit =
+        |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SetState(JournalState::Done));
     is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn a_folder_dropped_before_the_undo_is_synced_is_noticed() {
     let rollback =
-        |n, mark, durable| exchanged(backward::rollback(n, mark, durable), RollbackStep::Sync, RollbackStep::Drop);
+        |n, state, durable| exchanged(backward::rollback(n, state, durable), RollbackStep::Sync, RollbackStep::Drop);
     is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
 fn a_recovery_without_its_last_sync_is_noticed() {
-    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Sync);
+    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::Sync);
     is_caught(&scripts::three().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
@@ -233,7 +234,7 @@ fn a_recovery_without_its_syncs_is_noticed() {
 
 #[test]
 fn a_recovery_forward_without_evidence_is_noticed() {
-    let decide = |mark, back, classes: &[Class]| match recover::decide(mark, back, classes) {
+    let decide = |state, back, classes: &[Class]| match recover::decide(state, back, classes) {
         RecoveryDecision::Drop if classes.iter().all(|class| *class == Class::Ready) => RecoveryDecision::Forward,
         other => other,
     };
@@ -280,8 +281,8 @@ fn a_journal_that_changes_after_its_seal_is_noticed() {
             let bytes = machine.read(&call.path).unwrap();
             machine.write_in_place(&call.path, bytes).unwrap();
         };
-        let marks = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal");
-        faults.add(Rule::before(1, rewrite).matching(marks).from_then_on());
+        let sets_state = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal");
+        faults.add(Rule::before(1, rewrite).matching(sets_state).from_then_on());
         Arc::new(faults)
     };
     is_caught(&scripts::edit().disturb(rewrites));
@@ -289,7 +290,7 @@ fn a_journal_that_changes_after_its_seal_is_noticed() {
 
 #[test]
 fn an_undo_without_its_barrier_is_noticed() {
-    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::Sync);
+    let rollback = |n, state, durable| without(backward::rollback(n, state, durable), |s| s == RollbackStep::Sync);
     is_caught_with(&scripts::three().protocol(broken(Protocol { rollback, ..PROTOCOL })), &in_the_way());
 }
 
@@ -356,8 +357,8 @@ fn a_done_mark_before_the_look_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let steps = &mut phases[1].steps;
-        steps.retain(|step| *step != CommitStep::Mark(Mark::Done));
-        steps.insert(1, CommitStep::Mark(Mark::Done));
+        steps.retain(|step| *step != CommitStep::SetState(JournalState::Done));
+        steps.insert(1, CommitStep::SetState(JournalState::Done));
         phases
     };
     is_caught_with(&scripts::pair().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
@@ -365,7 +366,8 @@ fn a_done_mark_before_the_look_is_noticed() {
 
 #[test]
 fn a_missing_done_mark_beside_a_late_writer_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Mark(Mark::Done));
+    let commit =
+        |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SetState(JournalState::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/a", ForeignDeed::AppendToOld(b"late\n".to_vec()))]);
 }
@@ -476,7 +478,7 @@ fn an_undo_state_written_into_the_journal_is_noticed() {
     let appends = |machine: &txedit::fs::sim::SimFs, _, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let machine = machine.clone();
-        let undoes = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Undo.file_name()));
+        let undoes = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(JournalState::Undo.file_name()));
         let append = move |call: &FaultCall| machine.append(&call.path, "{\"undo\":true}\n").unwrap();
         faults.add(Rule::before(1, append).matching(undoes).from_then_on());
         faults.add(Rule::pretend(1).matching(undoes).from_then_on());

@@ -5,7 +5,7 @@ use txedit::journal::EntryIndex;
 
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
-use txedit::journal::{Mark, Record};
+use txedit::journal::{JournalState, Record};
 use txedit::testing::internals::commit::protocol::PROTOCOL;
 use txedit::testing::internals::commit::step::{CommitStep, DropStep, FinishStep, RollbackStep};
 use txedit::testing::internals::commit::{Protocol, backward, forward};
@@ -33,38 +33,39 @@ fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
 #[test]
 fn a_rollback_without_an_undo_mark_is_noticed() {
     let rollback =
-        |n, mark, durable| without(backward::rollback(n, mark, durable), |s| matches!(s, RollbackStep::Mark(_)));
+        |n, state, durable| without(backward::rollback(n, state, durable), |s| matches!(s, RollbackStep::SetState(_)));
     tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
 fn a_rollback_before_the_undo_mark_is_durable_is_noticed() {
-    let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::SyncFolder);
+    let rollback =
+        |n, state, durable| without(backward::rollback(n, state, durable), |s| s == RollbackStep::SyncFolder);
     tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
 fn an_undo_that_becomes_done_is_noticed() {
-    let decide = |mark, back, classes: &[Class]| match mark {
-        Mark::Undo => recover::decide(Mark::Done, back, classes),
-        _ => recover::decide(mark, back, classes),
+    let decide = |state, back, classes: &[Class]| match state {
+        JournalState::Undo => recover::decide(JournalState::Done, back, classes),
+        _ => recover::decide(state, back, classes),
     };
-    let finish = |ready: &[EntryIndex], mark| match mark {
-        Mark::Undo => forward::finish(ready, Mark::Sealed),
-        _ => forward::finish(ready, mark),
+    let finish = |ready: &[EntryIndex], state| match state {
+        JournalState::Undo => forward::finish(ready, JournalState::Sealed),
+        _ => forward::finish(ready, state),
     };
     tells_apart(scenes::written_after_it_was_taken_back, Protocol { decide, finish, ..PROTOCOL });
 }
 
 #[test]
 fn an_undo_mark_that_is_taken_for_none_is_harmless() {
-    let decide = |mark, back, classes: &[Class]| match mark {
-        Mark::Undo => recover::decide(Mark::Sealed, back, classes),
-        _ => recover::decide(mark, back, classes),
+    let decide = |state, back, classes: &[Class]| match state {
+        JournalState::Undo => recover::decide(JournalState::Sealed, back, classes),
+        _ => recover::decide(state, back, classes),
     };
-    let finish = |ready: &[EntryIndex], mark| match mark {
-        Mark::Undo => forward::finish(ready, Mark::Sealed),
-        _ => forward::finish(ready, mark),
+    let finish = |ready: &[EntryIndex], state| match state {
+        JournalState::Undo => forward::finish(ready, JournalState::Sealed),
+        _ => forward::finish(ready, state),
     };
     let protocol = broken(Protocol { decide, finish, ..PROTOCOL });
     scenes::written_after_it_was_taken_back(protocol).unwrap();
@@ -74,8 +75,9 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
 
 #[test]
 fn a_recovery_that_does_not_look_at_its_swaps_is_noticed() {
-    let finish =
-        |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::VerifySwap(_)));
+    let finish = |ready: &[EntryIndex], state| {
+        without(forward::finish(ready, state), |s| matches!(s, FinishStep::VerifySwap(_)))
+    };
     tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
 }
 
@@ -106,14 +108,14 @@ fn a_trash_emptied_before_a_sync_is_noticed() {
 
 #[test]
 fn an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed() {
-    // Each of the two is there for the other: the mark, and the sync of the trash.
-    let drop_unswapped = |mark| without(backward::drop_unswapped(mark), |s| s != DropStep::Drop);
-    let unmarked = broken(Protocol { drop_unswapped, ..PROTOCOL });
+    // Each of the two is there for the other: the state, and the sync of the trash.
+    let drop_unswapped = |state| without(backward::drop_unswapped(state), |s| s != DropStep::Drop);
+    let without_state = broken(Protocol { drop_unswapped, ..PROTOCOL });
     let scene = |protocol, wrap| scenes::a_trash_that_comes_back(protocol, wrap, true);
     scene(&PROTOCOL, plain).unwrap();
-    scene(unmarked, plain).unwrap();
+    scene(without_state, plain).unwrap();
     scene(&PROTOCOL, scenes::trash_not_synced).unwrap();
-    scene(unmarked, scenes::trash_not_synced).expect_err("both were left out, and it was not noticed");
+    scene(without_state, scenes::trash_not_synced).expect_err("both were left out, and it was not noticed");
 }
 
 #[test]

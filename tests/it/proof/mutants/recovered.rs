@@ -8,7 +8,7 @@ use txedit::journal::EntryIndex;
 use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::journal::Mark;
+use txedit::journal::JournalState;
 use txedit::report::RecoveryAction;
 use txedit::testing::Script;
 use txedit::testing::internals::commit::forward;
@@ -62,13 +62,13 @@ fn moves(machine: &SimFs) -> impl Fn(&FaultCall) + Send + Sync + use<> {
 
 #[test]
 fn folders_that_a_recovery_leaves_are_noticed() {
-    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
+    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::Tidy);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
 fn folders_that_a_recovery_removed_and_did_not_sync_are_noticed() {
-    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::SyncTidied);
+    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
@@ -93,8 +93,9 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
         acting.write_in_place(&slot, "a 1ne\n").unwrap();
         acting.set_modified(&slot, time).unwrap();
     };
-    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Check.file_name()));
-    faults.add(Rule::before(1, forge).matching(marks));
+    let sets_state =
+        |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(JournalState::Check.file_name()));
+    faults.add(Rule::before(1, forge).matching(sets_state));
     let engine = engine(faults, protocol);
     let done = engine.apply(&checked(vec![replaces("a", "one", "two")]), Run::default());
     done.is_err() || !engine.status().unwrap().warnings.is_empty()
@@ -121,7 +122,8 @@ fn folders_verified_after_the_check_alone_are_noticed() {
     assert!(is_old_elsewhere(&PROTOCOL));
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
-        for phase in phases.iter_mut().filter(|phase| phase.steps.contains(&CommitStep::Mark(Mark::Check))) {
+        for phase in phases.iter_mut().filter(|phase| phase.steps.contains(&CommitStep::SetState(JournalState::Check)))
+        {
             phase.steps.retain(|step| *step != CommitStep::VerifyFolders);
         }
         phases
@@ -151,6 +153,7 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
 #[test]
 fn a_recovery_that_does_not_verify_folders_is_noticed() {
     assert!(!is_committed_elsewhere(&PROTOCOL));
-    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::VerifyFolders);
+    let finish =
+        |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::VerifyFolders);
     assert!(is_committed_elsewhere(broken(Protocol { finish, ..PROTOCOL })), "it was not noticed");
 }
