@@ -26,7 +26,7 @@ pub(crate) use server::McpArgs;
 pub(crate) use tools::{CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, StopAt, TortureChildArgs, TourChildArgs};
 pub(crate) use transactions::{
     CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
-    ShowArgs, ShowFormat, StageArgs, TakeBackArgs, UndoArgs,
+    RevertArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
 };
 
 use super::topics::TOPICS;

@@ -51,7 +51,7 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
         let ways =
             |glob: &str| without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")));
         // The root's own characters may have a meaning in a glob.
-        let mut inner = by_letters(glob, root).map_or(Ok(Vec::new()), |rest| ways(&rest))?;
+        let mut inner = lexicals(glob, root).map_or(Ok(Vec::new()), |rest| ways(&rest))?;
         for one in ways(glob)? {
             all.extend(Reached::of(&one, root, root)?.beneath);
             let Some(first) = one.strip_prefix('/') else { continue };
@@ -153,11 +153,11 @@ fn beneath(glob: &str, root: &Path) -> Vec<String> {
         Some(above) if bars(start, root) || bars(above, root) => Some(format!("/**{rest}")),
         _ => (bars(start, root) && root.parent().is_none_or(|above| !bars(start, above))).then(|| rest.to_owned()),
     });
-    by_letters(glob, root).into_iter().chain(fitting).filter(|rest| rest.len() > 1).collect()
+    lexicals(glob, root).into_iter().chain(fitting).filter(|rest| rest.len() > 1).collect()
 }
 
 /// The rest of a glob that begins literally with the root.
-fn by_letters(glob: &str, root: &Path) -> Option<String> {
+fn lexicals(glob: &str, root: &Path) -> Option<String> {
     let rest = Path::new(glob).strip_prefix(root).ok()?.to_str()?;
     (!rest.is_empty()).then(|| format!("/{rest}"))
 }

@@ -56,7 +56,9 @@ fn plain_words(step: &NextStep) -> String {
             let forward = if *can_finish { format!("`txedit recover {id} --forward`, ") } else { String::new() };
             format!("decide: {forward}`txedit recover {id} --back` or `txedit recover {id} --discard`")
         }
-        NextStep::Discard { id } => format!("put it aside with `txedit recover {id} --discard`"),
+        NextStep::Discard { id } => {
+            format!("discard it with `txedit recover {id} --discard`, which keeps its contents")
+        }
         NextStep::TrustJournal { id } => format!("if you know better, `txedit recover {id} --trust-journal`"),
         NextStep::OtherHost { id } => format!("if that machine is down, `txedit recover {id} --other-host`"),
         NextStep::MoveBack { id, place } => {

@@ -69,7 +69,7 @@ impl Observer for CallProgress {
             Phase::Stage => "staging",
             Phase::Swap => "swapping",
             Phase::Check => "checking",
-            Phase::Undo => "undoing",
+            Phase::Rollback => "undoing",
         };
         self.count(verb, done as u64, total as u64);
     }

@@ -235,8 +235,8 @@ impl Engine {
                 return Err(Error::new(ErrorKind::ValidationFailed, message).with_next([NextStep::Status]));
             }
         };
-        for doubtful in status::damaged(&state)? {
-            let left = recovery::left_in_history(&doubtful);
+        for untrusted in status::damaged(&state)? {
+            let left = recovery::left_in_history(&untrusted);
             planned(&left);
             recovered.push(left);
         }

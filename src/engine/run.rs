@@ -17,7 +17,7 @@ pub enum Phase {
     /// Running the check.
     Check,
     /// Rolling targets back.
-    Undo,
+    Rollback,
 }
 
 /// Follows the progress of a call and the output of its check.

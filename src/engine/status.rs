@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::history::kept;
 use super::history::late_writes;
-use super::history::untrusted::{self, Doubtful, DoubtfulCause};
+use super::history::untrusted::{self, UntrustedCause, UntrustedTransaction};
 use super::history::{self, HistoryEntry};
 use super::recovery::describe;
 use super::report::{Interrupted, RecoveryAction, RecoveryReason, Status, Unreadable};
@@ -34,26 +34,26 @@ pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Stat
 }
 
 /// The damaged transactions in history, and the ids of copies. Other users' folders are among the warnings already.
-fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
+fn in_history(state: &StateFolder) -> Result<(Vec<UntrustedTransaction>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(state)? {
-        let HistoryEntry::Doubtful(doubtful) = entry? else { continue };
-        match doubtful.cause {
-            DoubtfulCause::Damaged => damaged.push(doubtful),
-            DoubtfulCause::Copied => copies.push(doubtful.id),
-            DoubtfulCause::Refused(_) | DoubtfulCause::OtherHost | DoubtfulCause::Interrupted => {}
+        let HistoryEntry::Untrusted(untrusted) = entry? else { continue };
+        match untrusted.cause {
+            UntrustedCause::Damaged => damaged.push(untrusted),
+            UntrustedCause::Copied => copies.push(untrusted.id),
+            UntrustedCause::Refused(_) | UntrustedCause::OtherHost | UntrustedCause::Interrupted => {}
         }
     }
     Ok((damaged, copies))
 }
 
 /// The damaged transactions in history; a person must discard each.
-pub(super) fn damaged(state: &StateFolder) -> Result<Vec<Doubtful>> {
+pub(super) fn damaged(state: &StateFolder) -> Result<Vec<UntrustedTransaction>> {
     Ok(in_history(state)?.0)
 }
 
-fn unreadable(doubtful: &Doubtful) -> Unreadable {
-    let Doubtful { id, why, .. } = doubtful;
+fn unreadable(untrusted: &UntrustedTransaction) -> Unreadable {
+    let UntrustedTransaction { id, why, .. } = untrusted;
     let reason = format!("{why}; it cannot be undone");
     Unreadable { id: id.clone(), reason, next_steps: vec![NextStep::Discard { id: id.clone() }] }
 }

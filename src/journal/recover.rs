@@ -416,13 +416,13 @@ struct States<'a> {
     old: Option<&'a FileState>,
     new: Option<&'a FileState>,
     /// True if only mode, owner or attributes differ, so that the digest alone proves nothing.
-    by_dress: bool,
+    by_metadata: bool,
 }
 
 impl<'a> States<'a> {
     fn new(old: Option<&'a FileState>, new: Option<&'a FileState>) -> Self {
-        let by_dress = old.zip(new).is_some_and(|(old, new)| old.digest == new.digest);
-        Self { old, new, by_dress }
+        let by_metadata = old.zip(new).is_some_and(|(old, new)| old.digest == new.digest);
+        Self { old, new, by_metadata }
     }
 
     fn tell(&self, seen: Seen) -> PlaceState {
@@ -431,12 +431,12 @@ impl<'a> States<'a> {
             Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return PlaceState::Other,
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
-        let is_dressed = |state: &FileState| state.is_dressed_as(mode, Some(access));
+        let is_alike = |state: &FileState| state.has_metadata(mode, Some(access));
         // The original must be exactly as it was read: otherwise a permission revoked meanwhile would be deleted
         // together with it.
-        if self.old.is_some_and(|old| old.digest == digest && is_dressed(old)) {
+        if self.old.is_some_and(|old| old.digest == digest && is_alike(old)) {
             PlaceState::Old
-        } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_dress || is_dressed(new))) {
+        } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_metadata || is_alike(new))) {
             PlaceState::New
         } else {
             PlaceState::Other

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{self as journal, Journal};
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, ErrorKind};
+use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
 use crate::plan::build::removed;
 use crate::plan::{Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
@@ -45,7 +46,7 @@ pub struct Carried {
 /// # Panics
 ///
 /// If `now` has not one element for each entry of the journal.
-pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> {
+pub fn reverse(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> Result<Plan, Error> {
     // An entry without one would not be reverted.
     assert_eq!(journal.entries.len(), now.len(), "each entry was examined");
     // Before anything is planned: all conflicts are told at once.
@@ -55,19 +56,20 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
     let mut folders = BTreeSet::new();
     let mut entries = Vec::new();
     let mut emptied = Vec::new();
-    for ((entry, record), now) in journal.entries.numbered().zip(now) {
+    for (entry, record) in journal.entries.numbered() {
+        let now = &now[entry];
         let restored = |before: FileState, keeps_time| New {
             state: before,
             content: NewContent::Spliced(SourceId::from(entry), Splices::none()),
-            dressed_as: Some(SourceId::from(entry)),
+            metadata_of: Some(SourceId::from(entry)),
             keeps_time,
         };
         let change = match record.change {
             journal::RecordedChange::Edit { .. } if now.carried.is_some() => {
                 let (Some(carried), Some(found)) = (&now.carried, now.state) else { continue };
                 let content = NewContent::Spliced(SourceId::from(entry), carried.splices.clone());
-                let dressed_as = Some(SourceId::from(entry));
-                PlannedChange::Edit(found, New { state: carried.state, content, dressed_as, keeps_time: false })
+                let metadata_of = Some(SourceId::from(entry));
+                PlannedChange::Edit(found, New { state: carried.state, content, metadata_of, keeps_time: false })
             }
             journal::RecordedChange::Edit { before, after, .. } => {
                 PlannedChange::Edit(after, restored(before, there.contains(&before.digest)))
@@ -97,11 +99,13 @@ pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> 
     Plan::assemble(folders, entries)
 }
 
-fn refuse_conflicts(journal: &Journal, now: &[PresentTarget]) -> Result<(), Error> {
-    let changed = journal.entries.iter().zip(now).filter(|(record, now)| match record.change {
-        journal::RecordedChange::Folder { .. } => false,
-        journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
-        _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after())),
+fn refuse_conflicts(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> Result<(), Error> {
+    let changed = journal.entries.numbered().map(|(entry, record)| (record, &now[entry])).filter(|(record, now)| {
+        match record.change {
+            journal::RecordedChange::Folder { .. } => false,
+            journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
+            _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after())),
+        }
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }

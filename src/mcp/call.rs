@@ -153,7 +153,7 @@ async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken
         Phase::Stage => (1, "staged"),
         Phase::Swap => (2, "swapped"),
         Phase::Check => (2, "checked"),
-        Phase::Undo => (3, "put back"),
+        Phase::Rollback => (3, "put back"),
     };
     let phases = before.max(2) + 1;
     let progress = ProgressNotificationParam::new(token.clone(), (before * total + done) as f64)

@@ -17,7 +17,7 @@ pub(super) fn words(step: &NextStep) -> String {
             let forward = if *can_finish { "--forward, " } else { "" };
             format!("{}, and to decide: {forward}--back or --discard", ask(&format!("recover {id}")))
         }
-        NextStep::Discard { id } => format!("{}, which puts it aside", ask(&format!("recover {id} --discard"))),
+        NextStep::Discard { id } => format!("{}, which keeps its contents", ask(&format!("recover {id} --discard"))),
         NextStep::TrustJournal { id } => {
             format!("{}, if its journal can be trusted", ask(&format!("recover {id} --trust-journal")))
         }

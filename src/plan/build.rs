@@ -165,7 +165,7 @@ impl Builder {
         New {
             state: FileState { mode: mode.map_or(before.mode, |mode| mode.of(before.mode)), ..before },
             content: NewContent::Spliced(source, Splices::none()),
-            dressed_as: Some(source),
+            metadata_of: Some(source),
             keeps_time: true,
         }
     }
@@ -179,7 +179,7 @@ impl Builder {
         let mode = mode.map_or(before.mode, |mode| mode.of(before.mode));
         let state = FileState { digest: base.spliced(&splices)?, size, mode, ..before };
         let source = SourceId::from(from);
-        Ok(New { state, content: NewContent::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
+        Ok(New { state, content: NewContent::Spliced(source, splices), metadata_of: Some(source), keeps_time: false })
     }
 
     /// A new file with the changed content of another. It is executable if that one is.
@@ -195,7 +195,7 @@ impl Builder {
         let target = &self.fates[to].target;
         let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(target.new_mode);
         let state = FileState { mode, access: target.new_access, ..state };
-        Ok(New { state, content, dressed_as: None, keeps_time })
+        Ok(New { state, content, metadata_of: None, keeps_time })
     }
 
     /// A whole new content. A file that stays in place keeps its mode and attributes.
@@ -208,8 +208,8 @@ impl Builder {
         };
         let mode = mode.map_or(usual, |mode| mode.of(usual));
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode, access };
-        let dressed_as = stays.map(|_| SourceId::from(at));
-        New { state, content: NewContent::Bytes(content.to_vec()), dressed_as, keeps_time: false }
+        let metadata_of = stays.map(|_| SourceId::from(at));
+        New { state, content: NewContent::Bytes(content.to_vec()), metadata_of, keeps_time: false }
     }
 
     /// The plan in normal form. Entries without an effect are dropped.

@@ -75,12 +75,12 @@ impl FileState {
     /// Returns whether content, mode, owner and attributes are the same, as far as both are known.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
-        self.digest == other.digest && self.is_dressed_as(other.mode, other.access)
+        self.digest == other.digest && self.has_metadata(other.mode, other.access)
     }
 
     /// Returns whether mode, owner and attributes are these, as far as they are known.
     #[must_use]
-    pub fn is_dressed_as(&self, mode: u32, access: Option<Access>) -> bool {
+    pub fn has_metadata(&self, mode: u32, access: Option<Access>) -> bool {
         self.mode == mode && self.access.zip(access).is_none_or(|(one, other)| one == other)
     }
 }
@@ -93,7 +93,7 @@ pub struct New {
     /// The source of its bytes.
     pub content: NewContent,
     /// The file whose owner, attributes and flags it gets; `None` for what its folder gives to a new file.
-    pub dressed_as: Option<SourceId>,
+    pub metadata_of: Option<SourceId>,
     /// True if it keeps the modification time of the source: its content only moves.
     pub keeps_time: bool,
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::foreign::{Foreign, ForeignDeed};
 use super::script::Acts;
-use super::world::{UserFiles, WorkspaceTree, same, same_dress};
+use super::world::{UserFiles, WorkspaceTree, same, same_metadata};
 use crate::fs::FileKind;
 use crate::fs::sim::SimEntry;
 
@@ -65,7 +65,7 @@ impl Judge for Promise {
     }
 
     fn somebody_else(&self) -> bool {
-        !self.held.is_empty() || !self.dressed.is_empty()
+        !self.held.is_empty() || !self.changed_metadata.is_empty()
     }
 
     fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String> {
@@ -104,9 +104,9 @@ pub(super) struct Promise {
     /// Folders that a foreign program moves: everything beneath them is its own.
     pub(super) moved: Arc<Vec<PathBuf>>,
     /// Files whose mode, owner or attributes foreign programs change at any time: only their content is compared.
-    pub(super) dressed: Arc<BTreeSet<PathBuf>>,
+    pub(super) changed_metadata: Arc<BTreeSet<PathBuf>>,
     /// Those changes, which must not be reverted.
-    pub(super) worn: Arc<Vec<Worn>>,
+    pub(super) given: Arc<Vec<GivenMetadata>>,
 }
 
 impl Promise {
@@ -123,8 +123,8 @@ impl Promise {
             checked,
             precious: Arc::default(),
             moved: Arc::new(foreign().flat_map(Foreign::moved).collect()),
-            dressed: Arc::new(foreign().filter_map(Foreign::dressed).collect()),
-            worn: Arc::default(),
+            changed_metadata: Arc::new(foreign().filter_map(Foreign::changed_metadata).collect()),
+            given: Arc::default(),
         }
     }
 
@@ -134,25 +134,29 @@ impl Promise {
     }
 
     /// Adds contents and metadata that must not be lost.
-    pub(super) fn add(&mut self, precious: impl Iterator<Item = PreciousContent>, worn: impl Iterator<Item = Worn>) {
+    pub(super) fn add(
+        &mut self,
+        precious: impl Iterator<Item = PreciousContent>,
+        given: impl Iterator<Item = GivenMetadata>,
+    ) {
         let mut all = BTreeSet::clone(&self.precious);
         all.extend(precious);
         self.precious = Arc::new(all);
-        self.worn = Arc::new(worn.filter(|worn| !worn.is_decided_by(&self.states)).collect());
+        self.given = Arc::new(given.filter(|given| !given.is_decided_by(&self.states)).collect());
     }
 
     /// Checks that no foreign mode, owner or attribute was lost that was there `before`, on the file that it was given
     /// to.
-    pub(super) fn check_worn(&self, before: Option<&WorkspaceTree>, after: &WorkspaceTree) -> Result<(), String> {
-        let was_there = |worn: &&Worn| {
-            let first = self.states.first().and_then(|files| files.get(&worn.path));
-            before.is_none_or(|before| worn.is_there(before, first))
+    pub(super) fn check_given(&self, before: Option<&WorkspaceTree>, after: &WorkspaceTree) -> Result<(), String> {
+        let was_there = |given: &&GivenMetadata| {
+            let first = self.states.first().and_then(|files| files.get(&given.path));
+            before.is_none_or(|before| given.is_there(before, first))
         };
-        match self.worn.iter().filter(was_there).find(|worn| worn.is_undone(after)) {
-            Some(worn) => Err(format!(
+        match self.given.iter().filter(was_there).find(|given| given.is_undone(after)) {
+            Some(given) => Err(format!(
                 "of {}, mode, owner or attributes that were given to it came back: {}",
-                worn.path.display(),
-                told(&after.files, &worn.path)
+                given.path.display(),
+                told(&after.files, &given.path)
             )),
             None => Ok(()),
         }
@@ -162,7 +166,7 @@ impl Promise {
         let expected = self.states[state].get(path);
         let untouched = same(expected, self.states[self.seen - 1].get(path), true);
         let found = seen.get(path);
-        if self.dressed.contains(path) {
+        if self.changed_metadata.contains(path) {
             let content = |entry: &SimEntry| (entry.kind, entry.content.clone());
             return found.map(content) == expected.map(content);
         }
@@ -172,7 +176,7 @@ impl Promise {
             let mut timed = SimEntry { modified: expected.modified, ..found.clone() };
             // A power loss may take metadata that the check gave to files without a sync, from one file and not from
             // another.
-            if self.wears(path, found) {
+            if self.has_metadata(path, found) {
                 let SimEntry { mode, user, group, flags, extended, .. } = expected.clone();
                 timed = SimEntry { mode, user, group, flags, extended, ..timed };
             }
@@ -182,8 +186,8 @@ impl Promise {
     }
 
     /// Returns whether a file has the permissions and attributes that it has in one of the states.
-    fn wears(&self, path: &PathBuf, found: &SimEntry) -> bool {
-        self.states.iter().filter_map(|files| files.get(path)).any(|entry| same_dress(entry, found))
+    fn has_metadata(&self, path: &PathBuf, found: &SimEntry) -> bool {
+        self.states.iter().filter_map(|files| files.get(path)).any(|entry| same_metadata(entry, found))
     }
 
     /// Returns whether this is a folder that contains a foreign file: it stays, whatever happens to the transaction
@@ -257,20 +261,20 @@ impl Promise {
                 return Err(format!("{precious} is out of reach"));
             }
         }
-        if required { Ok(()) } else { self.check_worn(Some(before), after) }
+        if required { Ok(()) } else { self.check_given(Some(before), after) }
     }
 }
 
 /// Mode, owner or attributes that a foreign program gave to a file.
 #[derive(Debug, Clone)]
-pub(super) struct Worn {
+pub(super) struct GivenMetadata {
     pub(super) path: PathBuf,
     /// The inode of the file.
     pub(super) inode: u64,
     pub(super) deed: ForeignDeed,
 }
 
-impl Worn {
+impl GivenMetadata {
     /// Returns whether the script itself sets or removes it.
     fn is_decided_by(&self, states: &[UserFiles]) -> bool {
         let mut on = states.iter().filter_map(|files| files.get(&self.path)).map(|entry| self.deed.is_on(entry));
@@ -335,8 +339,8 @@ pub(super) fn told(files: &UserFiles, path: &PathBuf) -> String {
             let content = String::from_utf8_lossy(&entry.content);
             let identity = entry.identity.inode;
             let SimEntry { kind, mode, user, group, flags, extended, .. } = entry;
-            let dress = format!("mode {mode:o} owner {user}:{group} flags {flags:x} attributes {extended:?}");
-            format!("{kind:?} {content:?} {dress} inode {identity} at {}", entry.modified)
+            let metadata = format!("mode {mode:o} owner {user}:{group} flags {flags:x} attributes {extended:?}");
+            format!("{kind:?} {content:?} {metadata} inode {identity} at {}", entry.modified)
         },
     )
 }

@@ -192,8 +192,8 @@ impl Explorer {
             Err(_) => injected.back = 1,
         }
         let mut promise = trial.promise(from, to);
-        let worn = programs.iter().filter_map(|program| program.worn());
-        promise.add(programs.iter().filter_map(|program| program.left()), worn);
+        let given = programs.iter().filter_map(|program| program.given());
+        promise.add(programs.iter().filter_map(|program| program.left()), given);
         let seen = WorkspaceTree::of(&machine);
         promise.check_each(&seen).map_err(|what| broken(format!("reported {result:?}, but {what}")))?;
         let mut walk = CrashWalk::new(self, trial.script);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::check::{PreciousContent, Worn};
+use super::check::{GivenMetadata, PreciousContent};
 use super::run::lock;
 use super::script::ROOT;
 use super::world::{UserFiles, WorkspaceTree};
@@ -93,7 +93,7 @@ impl Foreign {
     }
 
     /// The path of which it changes no more than mode, owner or attributes.
-    pub(super) fn dressed(&self) -> Option<PathBuf> {
+    pub(super) fn changed_metadata(&self) -> Option<PathBuf> {
         self.deed.is_of_metadata().then(|| inside(&self.path).to_owned())
     }
 
@@ -142,7 +142,7 @@ pub(super) struct Program {
     came_on_top: AtomicBool,
     known: BTreeSet<Vec<u8>>,
     left: Mutex<Option<PreciousContent>>,
-    worn: Mutex<Option<Worn>>,
+    given: Mutex<Option<GivenMetadata>>,
     /// The user's files when it moved a folder.
     before_move: Mutex<Option<UserFiles>>,
 }
@@ -157,8 +157,8 @@ impl Program {
         let before = machine.stat(&foreign.path).ok().map(|stat| stat.identity);
         let (foreign, known) = (foreign.clone(), known.clone());
         let (has_acted, came_on_top) = Default::default();
-        let (left, worn, before_move) = Default::default();
-        Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left, worn, before_move })
+        let (left, given, before_move) = Default::default();
+        Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left, given, before_move })
     }
 
     /// Acts, if this is its call. An act that fails has no effect.
@@ -232,8 +232,9 @@ impl Program {
         };
         if deed.is_of_metadata() {
             let inode = machine.stat(path).ok().map(|stat| stat.identity.inode);
-            let worn = inode.filter(|_| result.is_ok());
-            *lock(&self.worn) = worn.map(|inode| Worn { path: inside(path).to_owned(), inode, deed: deed.clone() });
+            let given = inode.filter(|_| result.is_ok());
+            *lock(&self.given) =
+                given.map(|inode| GivenMetadata { path: inside(path).to_owned(), inode, deed: deed.clone() });
             return;
         }
         if result.is_ok() && !is_lost {
@@ -250,8 +251,8 @@ impl Program {
     }
 
     /// The mode, owner or attributes that this program set, which nobody may revert.
-    pub(super) fn worn(&self) -> Option<Worn> {
-        lock(&self.worn).clone()
+    pub(super) fn given(&self) -> Option<GivenMetadata> {
+        lock(&self.given).clone()
     }
 
     /// The folder that this program moved, and the user's files before; `None` if it has not.

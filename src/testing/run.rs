@@ -140,8 +140,8 @@ fn watch(
         // Up to the first deed this equals the undisturbed run.
         if call.mutates && number >= from {
             let mut promise = lock(&current).clone();
-            let worn = programs.iter().filter_map(|program| program.worn());
-            promise.add(programs.iter().filter_map(|program| program.left()), worn);
+            let given = programs.iter().filter_map(|program| program.given());
+            promise.add(programs.iter().filter_map(|program| program.left()), given);
             let told = format!("call {number}: {} {}", call.verb, call.path.display());
             lock(&kept).push(CrashPoint { machine: fork.fork(), call: told, promise });
         }
@@ -185,10 +185,10 @@ impl RunEnd<'_> {
                 return Err(format!("at the end, {untold} is in the trash, and nobody is told: {status:?}"));
             }
         }
-        let worn = self.programs.iter().filter_map(|program| program.worn());
-        promise.add(self.programs.iter().filter_map(|program| program.left()), worn);
+        let given = self.programs.iter().filter_map(|program| program.given());
+        promise.add(self.programs.iter().filter_map(|program| program.left()), given);
         if !required {
-            promise.check_worn(None, &WorkspaceTree::of(machine)).map_err(|what| format!("at the end, {what}"))?;
+            promise.check_given(None, &WorkspaceTree::of(machine)).map_err(|what| format!("at the end, {what}"))?;
         }
         Ok(CrashPoint { machine: machine.fork(), call: "the end".to_owned(), promise })
     }

@@ -63,11 +63,11 @@ impl Explorer {
             let mut promise = point.promise.clone();
             promise.held = Arc::new(foreign.iter().flat_map(Foreign::held).collect());
             promise.moved = Arc::new(foreign.iter().flat_map(Foreign::moved).collect());
-            promise.dressed = Arc::new(foreign.iter().filter_map(Foreign::dressed).collect());
+            promise.changed_metadata = Arc::new(foreign.iter().filter_map(Foreign::changed_metadata).collect());
             for foreign in &foreign {
                 let program = Program::start(&machine, foreign, &clean.known);
                 program.step(&machine, 0);
-                promise.add(program.left().into_iter(), program.worn().into_iter());
+                promise.add(program.left().into_iter(), program.given().into_iter());
             }
             let killed = std::iter::once(format!("killed before {}; then", point.call));
             let trace = Trace::of(killed.chain(foreign.iter().map(ToString::to_string)));

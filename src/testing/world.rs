@@ -54,10 +54,10 @@ impl WorkspaceTree {
     fn note(&mut self, path: &Path, entry: &SimEntry, tree: &SimTree) {
         let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
         match parts[..] {
-            ["trash", id] if was_taken_back(tree, id) => {}
+            ["trash", id] if was_rolled_back(tree, id) => {}
             ["txn" | "trash", _] => self.left.push(path.to_owned()),
             _ if entry.kind != FileKind::File => {}
-            ["trash", id, _] if was_taken_back(tree, id) => self.rejected.push(entry.clone()),
+            ["trash", id, _] if was_rolled_back(tree, id) => self.rejected.push(entry.clone()),
             ["txn", _, _] => self.slots.push(entry.clone()),
             ["kept", _, _] => self.stored.push(entry.clone()),
             ["history", id, slot] if is_original(tree, id, slot, &entry.content) => self.stored.push(entry.clone()),
@@ -73,7 +73,7 @@ impl WorkspaceTree {
 }
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.
-fn was_taken_back(tree: &SimTree, id: &str) -> bool {
+fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
     [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
         .iter()
@@ -94,7 +94,7 @@ pub(super) fn same(a: Option<&SimEntry>, b: Option<&SimEntry>, strictly: bool) -
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            let looks = a.kind == b.kind && a.content == b.content && same_dress(a, b);
+            let looks = a.kind == b.kind && a.content == b.content && same_metadata(a, b);
             let is = a.identity == b.identity && (a.kind != FileKind::File || a.modified == b.modified);
             looks && (!strictly || is)
         }
@@ -103,7 +103,7 @@ pub(super) fn same(a: Option<&SimEntry>, b: Option<&SimEntry>, strictly: bool) -
 }
 
 /// Returns whether two entries have the same mode, owner, group, attributes and flags.
-pub(super) fn same_dress(a: &SimEntry, b: &SimEntry) -> bool {
-    let dress = |entry: &SimEntry| (entry.mode, entry.user, entry.group, entry.flags);
-    dress(a) == dress(b) && a.extended == b.extended
+pub(super) fn same_metadata(a: &SimEntry, b: &SimEntry) -> bool {
+    let metadata = |entry: &SimEntry| (entry.mode, entry.user, entry.group, entry.flags);
+    metadata(a) == metadata(b) && a.extended == b.extended
 }

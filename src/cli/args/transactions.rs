@@ -36,11 +36,11 @@ pub(crate) struct RedoArgs {
     /// The transaction that was undone, or its undo [default: the newest undo that was not reverted]
     pub(crate) id: Option<String>,
     #[command(flatten)]
-    pub(crate) how: TakeBackArgs,
+    pub(crate) how: RevertArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct TakeBackArgs {
+pub(crate) struct RevertArgs {
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -82,7 +82,7 @@ pub(crate) struct UndoArgs {
     /// The transaction [default: the newest that has not been reverted and is no undo itself]
     pub(crate) id: Option<String>,
     #[command(flatten)]
-    pub(crate) how: TakeBackArgs,
+    pub(crate) how: RevertArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! `txedit undo [ID]` and `txedit redo [ID]`.
 
 use super::transact;
-use crate::cli::args::{RedoArgs, TakeBackArgs, UndoArgs};
+use crate::cli::args::{RedoArgs, RevertArgs, UndoArgs};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
@@ -20,6 +20,6 @@ pub(super) fn redo(args: &RedoArgs, options: &CommonOptions) -> Result<Answer, F
     Ok(transact::answer_without_request(&report, "redone by", options)?)
 }
 
-fn how(args: &TakeBackArgs) -> UndoOptions {
+fn how(args: &RevertArgs) -> UndoOptions {
     UndoOptions { dry_run: args.dry_run, rebase: args.rebase, check: None }
 }

@@ -45,9 +45,9 @@ fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&s
         }
         // No process will end an interrupted one: there is nothing to wait for.
         if section == Section::Transactions
-            && let Some(doubtful) = untrusted::interrupted_one(state, &folder, other)?
+            && let Some(untrusted) = untrusted::interrupted_one(state, &folder, other)?
         {
-            return Err(doubtful.may_have_key(key));
+            return Err(untrusted.may_have_key(key));
         }
         let message = format!(
             "another request with the same idempotency key is at work, or was just committed, as {other}: nothing was \

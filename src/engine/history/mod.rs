@@ -38,8 +38,8 @@ use crate::path::RelPath;
 use crate::text::diff;
 use path_history::PathHistory;
 use search::SearchResult;
-use stored_report::{Account, CheckAccount};
-use untrusted::{Doubtful, DoubtfulCause};
+use stored_report::{StoredCheck, StoredReport};
+use untrusted::{UntrustedCause, UntrustedTransaction};
 
 /// The old and the new content of a file, as far as they are known.
 pub(crate) type OldAndNew = (Option<Vec<u8>>, Option<Vec<u8>>);
@@ -56,7 +56,7 @@ pub(crate) struct Loaded {
 pub(crate) enum HistoryEntry {
     Ours(Loaded),
     /// It may be a committed transaction, but cannot be read, or was not born here.
-    Doubtful(Doubtful),
+    Untrusted(UntrustedTransaction),
 }
 
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
@@ -64,7 +64,7 @@ pub(crate) enum HistoryEntry {
 pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     match look(state, id)? {
         Some(HistoryEntry::Ours(loaded)) => Ok(Some(loaded)),
-        Some(HistoryEntry::Doubtful(_)) | None => Ok(None),
+        Some(HistoryEntry::Untrusted(_)) | None => Ok(None),
     }
 }
 
@@ -82,7 +82,7 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
     let name = Name::new(section, id);
     let (cause, why, header) = match private::open(workspace, name)? {
         Opening::Missing => return Ok(None),
-        Opening::Refused(refusal) => (DoubtfulCause::Refused(refusal), refusal.to_string(), None),
+        Opening::Refused(refusal) => (UntrustedCause::Refused(refusal), refusal.to_string(), None),
         Opening::Ours(folder, stat) => match read(workspace, folder, &stat, id)? {
             Ok(loaded) => return Ok(Some(HistoryEntry::Ours(loaded))),
             Err(doubt) => doubt,
@@ -93,11 +93,11 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<H
         return Ok(None);
     }
     let (id, path, section) = (id.to_owned(), name.path(), Section::History);
-    Ok(Some(HistoryEntry::Doubtful(Doubtful { id, path, section, cause, why, header })))
+    Ok(Some(HistoryEntry::Untrusted(UntrustedTransaction { id, path, section, cause, why, header })))
 }
 
 /// The reasons why a folder is not that of a committed transaction, and the header of its journal if that verifies.
-type NotCommitted = (DoubtfulCause, String, Option<Header>);
+type NotCommitted = (UntrustedCause, String, Option<Header>);
 
 fn read(
     workspace: &Workspace,
@@ -116,12 +116,12 @@ fn read(
     };
     let (cause, why) = match found {
         Some(Ok((Extract::Whole(journal), JournalState::Done))) => return Ok(Ok(Loaded { folder, journal })),
-        Some(Ok((Extract::Whole(_), _))) => (DoubtfulCause::Damaged, "is not marked as committed".to_owned()),
+        Some(Ok((Extract::Whole(_), _))) => (UntrustedCause::Damaged, "is not marked as committed".to_owned()),
         Some(Ok((Extract::Beginning(_), _))) => {
-            (DoubtfulCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
+            (UntrustedCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
         }
-        Some(Err(why)) => (DoubtfulCause::Damaged, format!("cannot be read: {why}")),
-        None => (DoubtfulCause::Damaged, "cannot be read: it has no journal".to_owned()),
+        Some(Err(why)) => (UntrustedCause::Damaged, format!("cannot be read: {why}")),
+        None => (UntrustedCause::Damaged, "cannot be read: it has no journal".to_owned()),
     };
     Ok(Err((cause, why, header)))
 }
@@ -176,7 +176,7 @@ fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
 pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
     Ok(entries(state)?.filter_map(|entry| match entry {
         Ok(HistoryEntry::Ours(loaded)) => Some(Ok(loaded)),
-        Ok(HistoryEntry::Doubtful(_)) => None,
+        Ok(HistoryEntry::Untrusted(_)) => None,
         Err(error) => Some(Err(error)),
     }))
 }
@@ -252,9 +252,9 @@ impl Engine {
         {
             let loaded = match entry? {
                 HistoryEntry::Ours(loaded) => loaded,
-                HistoryEntry::Doubtful(doubtful) => {
+                HistoryEntry::Untrusted(untrusted) => {
                     // Shown whatever the path: its own are unknown.
-                    log.push(Logged::unreadable(doubtful.id, doubtful.why));
+                    log.push(Logged::unreadable(untrusted.id, untrusted.why));
                     continue;
                 }
             };
@@ -315,11 +315,11 @@ impl Engine {
         let state = found.trusted(&self.workspace)?.ok_or_else(unknown)?.clone();
         let loaded = match look(&state, id)? {
             Some(HistoryEntry::Ours(loaded)) => loaded,
-            Some(HistoryEntry::Doubtful(doubtful)) => return Err(doubtful.named()),
+            Some(HistoryEntry::Untrusted(untrusted)) => return Err(untrusted.named()),
             // It may be the id that it had while it was open.
             None => match self.committed_open(found, id, |_| false)? {
                 SearchResult::Found(loaded) => loaded,
-                SearchResult::Perhaps(doubtful) => return Err(doubtful.named()),
+                SearchResult::Perhaps(untrusted) => return Err(untrusted.named()),
                 SearchResult::Nothing => return Err(unknown()),
             },
         };
@@ -329,7 +329,7 @@ impl Engine {
     fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
         let Journal { header, entries, .. } = &loaded.journal;
         let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
-        let account = Account::read(&self.workspace, &loaded.folder)?;
+        let report = StoredReport::read(&self.workspace, &loaded.folder)?;
         Ok(Logged {
             id: header.id.clone(),
             time: id::time_of(&header.id),
@@ -338,7 +338,7 @@ impl Engine {
             reverts: header.reverts.clone(),
             reverted_by: reverted_by.cloned(),
             opened: header.opened.clone(),
-            check: account.and_then(|account| account.check).map(CheckAccount::into_run),
+            check: report.and_then(|report| report.check).map(StoredCheck::into_run),
             files: files.collect(),
             warnings: late_writes::warnings(&self.workspace, loaded)?,
             unreadable: None,

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::stored_report::Account;
+use super::stored_report::StoredReport;
 use super::{Loaded, history, load};
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
@@ -23,7 +23,7 @@ pub(crate) struct PathHistory<'a> {
     state: &'a StateFolder,
     pub loaded: &'a Loaded,
     changes: OnceCell<HashMap<RelPath, Vec<PathChange>>>,
-    account: OnceCell<Option<Account>>,
+    report: OnceCell<Option<StoredReport>>,
     /// The transaction whose originals were read last: it holds those of all files that changed together.
     last: RefCell<Option<Loaded>>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct PathChange {
 
 impl<'a> PathHistory<'a> {
     pub(crate) const fn new(engine: &'a Engine, state: &'a StateFolder, loaded: &'a Loaded) -> Self {
-        Self { engine, state, loaded, changes: OnceCell::new(), account: OnceCell::new(), last: RefCell::new(None) }
+        Self { engine, state, loaded, changes: OnceCell::new(), report: OnceCell::new(), last: RefCell::new(None) }
     }
 
     /// The changes of a path of the transaction, by all transactions, oldest first.
@@ -87,13 +87,13 @@ impl<'a> PathHistory<'a> {
                 return Ok(Some(content));
             }
         }
-        let account = if let Some(account) = self.account.get() {
-            account
+        let report = if let Some(report) = self.report.get() {
+            report
         } else {
-            let read = Account::read(&self.engine.workspace, &self.loaded.folder)?;
-            self.account.get_or_init(|| read)
+            let read = StoredReport::read(&self.engine.workspace, &self.loaded.folder)?;
+            self.report.get_or_init(|| read)
         };
-        let left = account.as_ref().and_then(|account| account.result(path, original));
+        let left = report.as_ref().and_then(|report| report.result(path, original));
         Ok(left.filter(|left| Digest::of(left) == digest))
     }
 

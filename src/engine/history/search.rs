@@ -1,6 +1,6 @@
 //! Finds a committed transaction by its header: its key, its request, or the open transaction that it was.
 
-use super::untrusted::{self, Doubtful};
+use super::untrusted::{self, UntrustedTransaction};
 use super::{HistoryEntry, Loaded, whole_history};
 use crate::engine::Engine;
 use crate::engine::store::state::StateLookup;
@@ -19,7 +19,7 @@ pub(crate) struct SearchFor<I, M> {
 pub(crate) enum SearchResult {
     Found(Loaded),
     /// None was found, but one that cannot be used may be the wanted one.
-    Perhaps(Doubtful),
+    Perhaps(UntrustedTransaction),
     Nothing,
 }
 
@@ -29,7 +29,7 @@ impl Engine {
         &self,
         found: &StateLookup,
         opened: &str,
-        may_be: impl Fn(&Doubtful) -> bool,
+        may_be: impl Fn(&UntrustedTransaction) -> bool,
     ) -> Result<SearchResult> {
         self.search(found, SearchFor { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
@@ -43,10 +43,11 @@ impl Engine {
     ) -> Result<SearchResult>
     where
         I: Fn(&Header) -> bool,
-        M: Fn(&Doubtful) -> bool,
+        M: Fn(&UntrustedTransaction) -> bool,
     {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(SearchResult::Nothing) };
-        let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
+        let is_perhaps =
+            |untrusted: &UntrustedTransaction| untrusted.header.as_ref().map_or_else(|| may_be(untrusted), &is_it);
         // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
         let mut perhaps = untrusted::interrupted(state)?;
         perhaps.retain(is_perhaps);
@@ -54,16 +55,19 @@ impl Engine {
             match entry? {
                 HistoryEntry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(SearchResult::Found(loaded)),
                 HistoryEntry::Ours(_) => {}
-                HistoryEntry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
+                HistoryEntry::Untrusted(untrusted) => perhaps.extend(Some(untrusted).filter(is_perhaps)),
             }
         }
         // One whose header matches comes first.
-        perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
+        perhaps.sort_by_key(|untrusted| untrusted.header.is_none());
         Ok(perhaps.into_iter().next().map_or(SearchResult::Nothing, SearchResult::Perhaps))
     }
 }
 
 /// Searches for a key. A transaction without a readable header may have any.
-pub(crate) fn having_key(key: &str) -> SearchFor<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
-    SearchFor { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
+pub(crate) fn having_key(key: &str) -> SearchFor<impl Fn(&Header) -> bool, impl Fn(&UntrustedTransaction) -> bool> {
+    SearchFor {
+        is_it: move |header: &Header| header.key.as_deref() == Some(key),
+        may_be: |_: &UntrustedTransaction| true,
+    }
 }

@@ -28,16 +28,16 @@ pub(crate) const FILE_NAME: &str = "report.json";
 
 /// The report as it is read back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Account {
+pub(crate) struct StoredReport {
     pub program: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<CheckAccount>,
-    pub files: Vec<FileAccount>,
+    pub check: Option<StoredCheck>,
+    pub files: Vec<StoredFileReport>,
     /// The replacements in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub splices: Vec<SplicedAccount<'static>>,
+    pub splices: Vec<StoredSplices<'static>>,
 }
 
 /// The parts of a report that do not come from the plan: who acts, and what is answered.
@@ -49,23 +49,23 @@ pub(crate) struct ReportSource<'a> {
 
 /// The report as it is written. It can be long, so it borrows everything.
 #[derive(Serialize)]
-struct StoredReport<'a> {
+struct WrittenReport<'a> {
     program: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    check: Option<CheckAccount>,
-    files: StoredFiles<'a>,
-    #[serde(skip_serializing_if = "Remembered::is_empty")]
-    splices: Remembered<'a>,
+    check: Option<StoredCheck>,
+    files: WrittenFiles<'a>,
+    #[serde(skip_serializing_if = "WrittenSplices::is_empty")]
+    splices: WrittenSplices<'a>,
 }
 
 /// The reports of files, one after the other.
-struct StoredFiles<'a>(&'a [FileReport]);
+struct WrittenFiles<'a>(&'a [FileReport]);
 
-impl Serialize for StoredFiles<'_> {
+impl Serialize for WrittenFiles<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(FileAccount::of))
+        serializer.collect_seq(self.0.iter().map(StoredFileReport::of))
     }
 }
 
@@ -91,7 +91,7 @@ mod hex {
 
 /// The ranges that were replaced in a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SplicedAccount<'a> {
+pub(crate) struct StoredSplices<'a> {
     pub path: Cow<'a, str>,
     /// Start, end, and the replacement.
     pub splices: Vec<(usize, usize, Cow<'a, str>)>,
@@ -99,7 +99,7 @@ pub(crate) struct SplicedAccount<'a> {
 
 /// A check that passed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct CheckAccount {
+pub(crate) struct StoredCheck {
     pub command: String,
     pub milliseconds: u64,
     pub output: String,
@@ -107,7 +107,7 @@ pub(crate) struct CheckAccount {
 
 /// One file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct FileAccount {
+pub(crate) struct StoredFileReport {
     pub path: String,
     pub operation: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,23 +119,23 @@ pub(crate) struct FileAccount {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<EditAccount>,
+    pub edits: Vec<StoredEditReport>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 /// One edit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct EditAccount {
+pub(crate) struct StoredEditReport {
     pub replaced: usize,
     pub lines: Vec<usize>,
     pub match_kind: Cow<'static, str>,
 }
 
-impl FileAccount {
+impl StoredFileReport {
     fn of(file: &FileReport) -> Self {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let edits = file.edits.iter().map(|edit| EditAccount {
+        let edits = file.edits.iter().map(|edit| StoredEditReport {
             replaced: edit.replaced,
             lines: edit.lines.clone(),
             match_kind: edit.match_kind.as_str().into(),
@@ -175,7 +175,7 @@ impl FileAccount {
     }
 }
 
-impl Account {
+impl StoredReport {
     /// The report in a transaction's folder; `None` where there is none that can be read.
     pub(crate) fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Self>> {
         let name = Name::new(folder, FILE_NAME);
@@ -190,20 +190,20 @@ impl Account {
 
     /// The new content of a file, computed from the old one. The caller must verify its digest: this is only a hint.
     pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
-        let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&*account.path))?;
+        let stored = self.splices.iter().find(|stored| path.as_path().to_str() == Some(&*stored.path))?;
         let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
             range: *start..*end,
             with: with.as_bytes().into(),
         };
-        let splices = Splices::new(original, account.splices.iter().map(splice).collect()).ok()?;
+        let splices = Splices::new(original, stored.splices.iter().map(splice).collect()).ok()?;
         Some(splices.apply(original))
     }
 
     /// The report, as the engine answered it.
     pub(crate) fn into_report(self) -> Report {
         Report {
-            files: self.files.into_iter().map(FileAccount::into_report).collect(),
-            check: self.check.map(CheckAccount::into_run),
+            files: self.files.into_iter().map(StoredFileReport::into_report).collect(),
+            check: self.check.map(StoredCheck::into_run),
             ..Report::default()
         }
     }
@@ -211,29 +211,29 @@ impl Account {
 
 impl ReportSource<'_> {
     /// Writes the report, with the check that passed.
-    pub(crate) fn tell(
+    pub(crate) fn write(
         &self,
         plan: &Plan,
         label: Option<&str>,
         check: Option<&CheckRun>,
         to: impl io::Write,
     ) -> io::Result<()> {
-        let (files, splices) = (StoredFiles(&self.files), Remembered(plan));
-        let told = StoredReport { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
-        Ok(serde_json::to_writer(to, &told)?)
+        let (files, splices) = (WrittenFiles(&self.files), WrittenSplices(plan));
+        let written = WrittenReport { program: self.program, label, check: check.map(StoredCheck::of), files, splices };
+        Ok(serde_json::to_writer(to, &written)?)
     }
 }
 
 /// The replacements of a plan, so that a later undo can tell them from those of others.
-struct Remembered<'a>(&'a Plan);
+struct WrittenSplices<'a>(&'a Plan);
 
-impl<'a> Remembered<'a> {
+impl<'a> WrittenSplices<'a> {
     fn is_empty(&self) -> bool {
-        self.accounts().next().is_none()
+        self.of_files().next().is_none()
     }
 
     /// The replacements of each file, as long as there is room.
-    fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
+    fn of_files(&self) -> impl Iterator<Item = StoredSplices<'a>> + use<'a> {
         let mut room = limits::SPLICES_BYTES;
         self.0.entries.iter().filter_map(move |entry| {
             let PlannedChange::Edit(_, New { content: NewContent::Spliced(_, splices), .. }) = &entry.change else {
@@ -246,14 +246,14 @@ impl<'a> Remembered<'a> {
                 return None;
             }
             room -= size;
-            Some(SplicedAccount { path: entry.path.as_path().to_str()?.into(), splices: list })
+            Some(StoredSplices { path: entry.path.as_path().to_str()?.into(), splices: list })
         })
     }
 }
 
-impl Serialize for Remembered<'_> {
+impl Serialize for WrittenSplices<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.accounts())
+        serializer.collect_seq(self.of_files())
     }
 }
 
@@ -261,7 +261,7 @@ fn text_of(bytes: &[u8]) -> Option<Cow<'_, str>> {
     std::str::from_utf8(bytes).ok().map(Cow::from)
 }
 
-impl CheckAccount {
+impl StoredCheck {
     fn of(run: &CheckRun) -> Self {
         let milliseconds = u64::try_from(run.ended.took.as_millis()).unwrap_or(u64::MAX);
         Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone() }

@@ -19,7 +19,7 @@ pub(crate) type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
 /// The reason why it cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DoubtfulCause {
+pub(crate) enum UntrustedCause {
     /// It is not a folder, is not this user's alone, or cannot be opened.
     Refused(Refusal),
     /// It has no journal, or one that does not verify.
@@ -34,7 +34,7 @@ pub(crate) enum DoubtfulCause {
 
 /// A folder that may be a committed transaction but cannot be used.
 #[derive(Debug)]
-pub(crate) struct Doubtful {
+pub(crate) struct UntrustedTransaction {
     /// The name of its folder.
     pub id: String,
     /// The path of its folder.
@@ -42,14 +42,14 @@ pub(crate) struct Doubtful {
     /// Its section: `txn/` or history.
     pub section: Section,
     /// The reason why it cannot be used.
-    pub cause: DoubtfulCause,
+    pub cause: UntrustedCause,
     /// The reason, in words that follow its path.
     pub why: String,
     /// The header of its journal, if that verifies.
     pub header: Option<Header>,
 }
 
-impl Doubtful {
+impl UntrustedTransaction {
     /// The error for a caller that asks for the newest transaction.
     pub(crate) fn may_be_newest(&self) -> Error {
         let error =
@@ -96,7 +96,7 @@ impl Doubtful {
     /// it.
     pub(crate) fn remedy(&self) -> Option<String> {
         match self.cause {
-            DoubtfulCause::Refused(refusal) => remedy(refusal, self.section),
+            UntrustedCause::Refused(refusal) => remedy(refusal, self.section),
             _ => None,
         }
     }
@@ -105,12 +105,12 @@ impl Doubtful {
     pub(crate) fn next_steps(&self) -> Vec<NextStep> {
         let id = self.id.clone();
         match self.cause {
-            DoubtfulCause::Refused(_) if self.remedy().is_some() => Vec::new(),
-            DoubtfulCause::OtherHost => vec![NextStep::OtherHost { id }],
-            DoubtfulCause::Interrupted => {
+            UntrustedCause::Refused(_) if self.remedy().is_some() => Vec::new(),
+            UntrustedCause::OtherHost => vec![NextStep::OtherHost { id }],
+            UntrustedCause::Interrupted => {
                 vec![NextStep::Recover { id: Some(id.clone()) }, NextStep::Decide { id, can_finish: true }]
             }
-            DoubtfulCause::Refused(_) | DoubtfulCause::Damaged | DoubtfulCause::Copied => {
+            UntrustedCause::Refused(_) | UntrustedCause::Damaged | UntrustedCause::Copied => {
                 vec![NextStep::Discard { id }]
             }
         }
@@ -118,13 +118,13 @@ impl Doubtful {
 
     /// Returns whether this user did not commit it, as far as its owner and its kind tell.
     pub(crate) const fn is_foreign(&self) -> bool {
-        matches!(self.cause, DoubtfulCause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
+        matches!(self.cause, UntrustedCause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
     }
 
     /// The error: `and` says what follows from it; a remedy, if there is one, comes after `between`.
     fn refused(&self, and: &str, between: &str) -> Error {
         let kind = match self.cause {
-            DoubtfulCause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
+            UntrustedCause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
             _ => ErrorKind::RecoveryRequired,
         };
         let remedy = self.remedy().map(|remedy| format!("{between}{remedy}")).unwrap_or_default();
@@ -154,7 +154,7 @@ fn remedy(refusal: Refusal, section: Section) -> Option<String> {
 }
 
 /// The transactions in `txn/` that may have been committed and are neither running nor recovered, newest first.
-pub(crate) fn interrupted(state: &StateFolder) -> Result<Vec<Doubtful>> {
+pub(crate) fn interrupted(state: &StateFolder) -> Result<Vec<UntrustedTransaction>> {
     let Some(section) = state.whole_section(Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(&state.workspace, &section)?;
     ids.iter().rev().filter_map(|id| interrupted_one(state, &section, id).transpose()).collect()
@@ -162,44 +162,44 @@ pub(crate) fn interrupted(state: &StateFolder) -> Result<Vec<Doubtful>> {
 
 /// Refuses if an interrupted transaction that may be wanted is newer than this one, or may be the only one.
 pub(crate) fn refuse_newer(state: &StateFolder, than: Option<&str>, is_wanted_one: &Wanting<'_>) -> Result<()> {
-    let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
+    let is_newer = |untrusted: &UntrustedTransaction| than.is_none_or(|than| untrusted.id.as_str() > than);
     let interrupted = interrupted(state)?;
     let newer = interrupted.iter().find(|it| is_newer(it) && is_wanted(it, is_wanted_one));
-    newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
+    newer.map_or(Ok(()), |untrusted| Err(untrusted.may_be_newest()))
 }
 
 /// One transaction in `txn/`, if it may have been committed and no process is working on it.
-pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
+pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<UntrustedTransaction>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     let (cause, why, header) = match status {
         // What its owner has not acknowledged cannot be meant.
         JournalStatus::Running | JournalStatus::Unfinished => return Ok(None),
-        JournalStatus::Refused(refusal) => (DoubtfulCause::Refused(refusal), refusal.to_string(), None),
+        JournalStatus::Refused(refusal) => (UntrustedCause::Refused(refusal), refusal.to_string(), None),
         JournalStatus::Corrupt(why) => {
             let header = match &folder {
                 Some(folder) => interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);
-            (DoubtfulCause::Damaged, format!("is interrupted, and {why}"), header)
+            (UntrustedCause::Damaged, format!("is interrupted, and {why}"), header)
         }
-        JournalStatus::Untrusted(beginning, untrusted) => {
-            let cause = match untrusted {
-                Untrusted::Copied => DoubtfulCause::Copied,
-                Untrusted::OtherHost => DoubtfulCause::OtherHost,
+        JournalStatus::Untrusted(beginning, reason) => {
+            let cause = match reason {
+                Untrusted::Copied => UntrustedCause::Copied,
+                Untrusted::OtherHost => UntrustedCause::OtherHost,
             };
-            (cause, format!("is interrupted, and {}", untrusted.reason()), Some(beginning.header))
+            (cause, format!("is interrupted, and {}", reason.reason()), Some(beginning.header))
         }
         JournalStatus::Hot(journal, _) => {
-            (DoubtfulCause::Interrupted, "is interrupted".to_owned(), Some(journal.header))
+            (UntrustedCause::Interrupted, "is interrupted".to_owned(), Some(journal.header))
         }
     };
     let (id, path) = (id.to_owned(), section.path().join(id));
-    Ok(Some(Doubtful { id, path, section: Section::Transactions, cause, why, header }))
+    Ok(Some(UntrustedTransaction { id, path, section: Section::Transactions, cause, why, header }))
 }
 
 /// Returns whether it may be the wanted one: by its id and, as far as its journal tells, by who committed it.
-pub(crate) fn is_wanted(doubtful: &Doubtful, is_wanted: &Wanting<'_>) -> bool {
-    let program = doubtful.header.as_ref().map_or("", |header| header.owner.program.as_str());
-    is_wanted(&doubtful.id, program)
+pub(crate) fn is_wanted(untrusted: &UntrustedTransaction, is_wanted: &Wanting<'_>) -> bool {
+    let program = untrusted.header.as_ref().map_or("", |header| header.owner.program.as_str());
+    is_wanted(&untrusted.id, program)
 }

@@ -4,7 +4,7 @@ use super::is_gone;
 use super::store::OpenedFolder;
 use crate::engine::history::Loaded;
 use crate::engine::history::search::SearchResult;
-use crate::engine::history::untrusted::Doubtful;
+use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::store::state::{Section, StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,12 +24,12 @@ impl Engine {
     fn drop_open(&self, found: &StateLookup, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
         let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
         // In doubt, the answer must not say that nothing was changed.
-        let may_be = |doubtful: &Doubtful| {
-            doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
+        let may_be = |untrusted: &UntrustedTransaction| {
+            untrusted.section == Section::Transactions && untrusted.id.as_str() > id && !untrusted.is_foreign()
         };
         match self.committed_open(found, id, may_be)? {
             SearchResult::Nothing => super::close(&state, opened),
-            SearchResult::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
+            SearchResult::Perhaps(untrusted) => Err(untrusted.may_be_the_commit(id, "roll it back again")),
             SearchResult::Found(loaded) => {
                 // The process died between the commit and the closing.
                 if let Err(error) = super::close(&state, opened) {
@@ -56,7 +56,7 @@ impl Engine {
     pub(super) fn not_committed(&self, found: &StateLookup, id: &str) -> Result<()> {
         match self.committed_open(found, id, |_| false)? {
             SearchResult::Nothing => Ok(()),
-            SearchResult::Perhaps(doubtful) => Err(doubtful.is_the_commit(id)),
+            SearchResult::Perhaps(untrusted) => Err(untrusted.is_the_commit(id)),
             SearchResult::Found(loaded) => Err(was_committed(id, &loaded)),
         }
     }
@@ -64,8 +64,8 @@ impl Engine {
     /// The error that names the commit, if an open transaction is gone because it was committed.
     pub(super) fn or_committed(&self, found: &StateLookup, id: &str, error: Error) -> Error {
         match self.committed_open(found, id, |_| false) {
-            Ok(SearchResult::Perhaps(doubtful)) if is_gone(&error) => {
-                doubtful.may_be_the_commit(id, "stage them again")
+            Ok(SearchResult::Perhaps(untrusted)) if is_gone(&error) => {
+                untrusted.may_be_the_commit(id, "stage them again")
             }
             Ok(SearchResult::Found(loaded)) if is_gone(&error) => was_committed(id, &loaded),
             _ => error,

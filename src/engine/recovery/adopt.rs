@@ -37,7 +37,7 @@ pub(super) fn adopt(
     if journal_state == JournalState::Contended {
         let message = format!(
             "{id} was interrupted while another program was writing, and a copy does not show which content is whose: \
-             look at the files and at {}, then put it aside",
+             look at the files and at {}, then discard it, which keeps its contents",
             folder.path().display()
         );
         let discard = NextStep::Discard { id: id.to_owned() };

@@ -288,7 +288,7 @@ fn act(
 
 fn keeps_writing(id: &str) -> Error {
     let message = "another program keeps writing the files: stop it and recover again; where none does, roll it back, or \
-                   put it aside and leave the files as they are";
+                   discard it, which leaves the files as they are";
     let steps = [NextStep::Decide { id: id.to_owned(), can_finish: false }];
     Error::new(ErrorKind::RecoveryRequired, message).of_transaction(id).with_next(steps)
 }

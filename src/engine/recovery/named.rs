@@ -3,7 +3,7 @@
 use super::all::unswapped;
 use super::{Planned, recover_one};
 use crate::engine::history::trash::{self, Goes};
-use crate::engine::history::untrusted::Doubtful;
+use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::barrier;
 use crate::engine::store::interrupted::{self, JournalStatus};
@@ -62,7 +62,7 @@ fn discard_unreadable(
         return Ok(None);
     };
     let why = RecoveryReason::Damaged { problem };
-    put_aside(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
+    discard(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
 }
 
 /// Discards a folder in history that cannot be read; `None` if there is none of that id, or it is a transaction that
@@ -73,30 +73,30 @@ fn unreadable_in_history(
     options: RecoverOptions,
     planned: Planned<'_>,
 ) -> Result<Option<Recovered>> {
-    let Some(history::HistoryEntry::Doubtful(doubtful)) = history::look(state, id)? else { return Ok(None) };
+    let Some(history::HistoryEntry::Untrusted(untrusted)) = history::look(state, id)? else { return Ok(None) };
     if options.decision != Wish::Discard {
-        let left = left_in_history(&doubtful);
+        let left = left_in_history(&untrusted);
         planned(&left);
         return Ok(Some(left));
     }
-    let why = RecoveryReason::DamagedInHistory { problem: doubtful.why };
+    let why = RecoveryReason::DamagedInHistory { problem: untrusted.why };
     let folder = match state.section(Section::History)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
     };
-    put_aside(state, (id, why), (Section::History, folder.as_ref()), options, planned).map(Some)
+    discard(state, (id, why), (Section::History, folder.as_ref()), options, planned).map(Some)
 }
 
 /// The report of a transaction in history that a person must discard.
-pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
-    let why = RecoveryReason::DamagedInHistory { problem: doubtful.why.clone() };
-    let remarks = doubtful.remedy().into_iter().collect();
-    let left = Recovered::new(&doubtful.id, RecoveryAction::Left, why);
-    Recovered { required: true, remarks, next_steps: doubtful.next_steps(), ..left }
+pub(crate) fn left_in_history(untrusted: &UntrustedTransaction) -> Recovered {
+    let why = RecoveryReason::DamagedInHistory { problem: untrusted.why.clone() };
+    let remarks = untrusted.remedy().into_iter().collect();
+    let left = Recovered::new(&untrusted.id, RecoveryAction::Left, why);
+    Recovered { required: true, remarks, next_steps: untrusted.next_steps(), ..left }
 }
 
 /// Moves a folder that cannot be used from its section to `kept/`; it need not be possible to open it.
-fn put_aside(
+fn discard(
     state: &StateFolder,
     (id, why): (&str, RecoveryReason),
     (section, folder): (Section, Option<&Handle>),

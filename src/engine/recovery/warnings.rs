@@ -71,7 +71,7 @@ mod tests {
     use crate::error::KeptContent;
 
     #[test]
-    fn what_a_recovery_put_aside_is_named() {
+    fn what_a_recovery_kept_is_named() {
         let kept = |path: &str, kept_path: &str| KeptContent {
             path: path.into(),
             kept_path: kept_path.into(),

@@ -136,7 +136,7 @@ impl TransactionFolder<'_> {
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
             workspace.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace)?;
         }
-        let dress = match before {
+        let metadata = match before {
             Some((stat, folder)) => Metadata {
                 mode: stat.mode,
                 user: stat.user,
@@ -147,7 +147,7 @@ impl TransactionFolder<'_> {
             None => workspace.inherited(parent, true)?,
         };
         // The mode is given at once: a power loss may take what is set later.
-        workspace.make_folder(name, dress.mode)?;
+        workspace.make_folder(name, metadata.mode)?;
         let made = workspace.open_beneath(parent, name.name)?;
         // Keeps other processes out until this is complete. One that was faster is no worse than one that takes no
         // locks.
@@ -155,8 +155,8 @@ impl TransactionFolder<'_> {
         let stat = self.look_at(&made)?;
         let attributes = workspace.attributes(&made)?;
         let now = Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None };
-        workspace.set_flags(&made, dress.attributes.flags)?;
-        workspace.set_metadata(&made, &now, &dress)?;
+        workspace.set_flags(&made, metadata.attributes.flags)?;
+        workspace.set_metadata(&made, &now, &metadata)?;
         Ok(made)
     }
 

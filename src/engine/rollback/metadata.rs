@@ -26,7 +26,7 @@ pub(crate) struct Returned {
     /// Its identity: any other file at the target afterwards has metadata of its own.
     identity: Option<Identity>,
     /// The metadata of a file that an edit puts back. If it changes afterwards, another program changed it.
-    pub worn: Option<Metadata>,
+    pub given: Option<Metadata>,
 }
 
 /// The metadata that the original of an edit was given.
@@ -50,7 +50,7 @@ impl TransactionFolder<'_> {
         };
         let (old, after) = match &before {
             // The original was given the same before.
-            Handed::Over(worn) => (worn, worn),
+            Handed::Over(given) => (given, given),
             Handed::AsStaged | Handed::Not => (old, after),
         };
         let slot = slot_name(entry);
@@ -73,17 +73,17 @@ impl TransactionFolder<'_> {
             return Ok(before);
         }
         let found = self.metadata(new).map_err(io("read the attributes of"))?;
-        if after.is_dressed_as(stat.mode, Some(found.access())) {
+        if after.has_metadata(stat.mode, Some(found.access())) {
             return Ok(before);
         }
         let now = self.metadata(returning).map_err(io("read the attributes of"))?;
         let Some(mut wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
-        if let NewFileAt::Slot(Returned { worn: Some(worn), .. }) = place {
-            wanted = but_newer(wanted, worn, &now);
+        if let NewFileAt::Slot(Returned { given: Some(given), .. }) = place {
+            wanted = but_newer(wanted, given, &now);
         }
-        let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
-        match self.wear(returning, &now, &wanted) {
-            Ok(()) => Ok(Handed::Over(worn)),
+        let given = FileState { mode: found.mode, access: Some(found.access()), ..*after };
+        match self.give(returning, &now, &wanted) {
+            Ok(()) => Ok(Handed::Over(given)),
             // A later attempt may succeed.
             Err(e) if errno::is_passing(&e) => Err(io("set the mode, owner and attributes of")(e)),
             Err(_) => Ok(Handed::Not),
@@ -95,11 +95,11 @@ impl TransactionFolder<'_> {
         let slot = slot_name(entry);
         let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
         let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
-        Ok(Returned { identity: stat.map(|stat| stat.identity), worn: self.worn_in_slot(entry)? })
+        Ok(Returned { identity: stat.map(|stat| stat.identity), given: self.slot_metadata(entry)? })
     }
 
     /// The metadata of the file in the slot that an edit is about to put back; `None` if there is none.
-    fn worn_in_slot(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
+    fn slot_metadata(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
@@ -114,7 +114,7 @@ impl TransactionFolder<'_> {
     /// Gives the target the changes that another program made to mode, owner and attributes of the file in the slot
     /// since they were `before`. Returns false if it cannot be given them.
     pub(crate) fn hand_on(&self, entry: EntryIndex, before: &Metadata) -> Result<bool> {
-        let Some(found) = self.worn_in_slot(entry)? else { return Ok(true) };
+        let Some(found) = self.slot_metadata(entry)? else { return Ok(true) };
         let is_alike = |one: &Metadata, other: &Metadata| (one.mode, one.access()) == (other.mode, other.access());
         if is_alike(&found, before) {
             return Ok(true);
@@ -123,12 +123,12 @@ impl TransactionFolder<'_> {
         let Ok(now) = self.metadata(target) else { return Ok(false) };
         let state =
             |it: &Metadata| FileState { digest: Digest::of(b""), size: 0, mode: it.mode, access: Some(it.access()) };
-        let worn = state(before);
-        let Some(wanted) = wanted([&worn, &worn], &found, &now) else { return Ok(false) };
-        Ok(self.wear(target, &now, &wanted).is_ok())
+        let given = state(before);
+        let Some(wanted) = wanted([&given, &given], &found, &now) else { return Ok(false) };
+        Ok(self.give(target, &now, &wanted).is_ok())
     }
 
-    fn wear(&self, name: Name<'_>, now: &Metadata, wanted: &Metadata) -> std::io::Result<()> {
+    fn give(&self, name: Name<'_>, now: &Metadata, wanted: &Metadata) -> std::io::Result<()> {
         let file = self.workspace().fs().open_file(name)?;
         if wanted.attributes.flags != now.attributes.flags {
             self.workspace().fs().set_flags(&file, wanted.attributes.flags)?;
@@ -148,15 +148,15 @@ impl TransactionFolder<'_> {
 
 /// The `wanted` metadata, except those that are `now` other than they were when the file went back: another program
 /// changed them since.
-fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
+fn but_newer(wanted: Metadata, given: &Metadata, now: &Metadata) -> Metadata {
     let mut wanted = wanted;
-    if now.mode != worn.mode {
+    if now.mode != given.mode {
         wanted.mode = now.mode;
     }
-    if (now.user, now.group) != (worn.user, worn.group) {
+    if (now.user, now.group) != (given.user, given.group) {
         (wanted.user, wanted.group) = (now.user, now.group);
     }
-    if now.attributes.digest() != worn.attributes.digest() {
+    if now.attributes.digest() != given.attributes.digest() {
         wanted.attributes = now.attributes.clone();
     }
     wanted

@@ -161,7 +161,7 @@ impl TransactionFolder<'_> {
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
             // The file that went back had its name for a moment, and another program may have changed its metadata.
-            let is_given = returned.worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
+            let is_given = returned.given.map_or(Ok(true), |given| self.hand_on(entry, &given))?;
             return Ok(match (is_given, makes_folder) {
                 (false, _) => NOT_HANDED_ON,
                 (true, true) => FILLED,

@@ -75,7 +75,7 @@ impl RollbackWalk {
                 RollbackStep::SyncFolder => transaction.sync_folder()?,
                 RollbackStep::FindFolder(entry) => self.find_folder(transaction, entry),
                 RollbackStep::RollBack(entry) => {
-                    observer.progress(Progress::Undo, total - entry.0 - 1, total);
+                    observer.progress(Progress::Rollback, total - entry.0 - 1, total);
                     let rolled_back = transaction.roll_back(entry);
                     self.note(transaction, entry, rolled_back);
                 }

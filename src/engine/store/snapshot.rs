@@ -41,7 +41,7 @@ impl Snapshot {
     }
 
     /// Returns whether these are its attributes and flags.
-    pub(crate) fn wears(&self, attributes: &Attributes) -> bool {
+    pub(crate) fn has_attributes(&self, attributes: &Attributes) -> bool {
         self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
     }
 

@@ -51,8 +51,8 @@ impl Section {
                 vec![NextStep::ListKept, NextStep::DropKept { id: id_again() }],
             ),
             Self::History => (
-                "it was finished there, and a restored backup brought it back here; look at the files, then put this one \
-                 aside",
+                "it was finished there, and a restored backup brought it back here; look at the files, then discard this \
+                 one",
                 vec![NextStep::Discard { id: id_again() }],
             ),
             Self::Trash => (

@@ -48,7 +48,7 @@ pub(crate) fn commit(
     mut prepared: Prepared,
     locks: Locks,
     durable: bool,
-    teller: ReportSource<'_>,
+    source: ReportSource<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
     // The promise to other processes that lock depends on these: swaps happen only in folders that this process has
@@ -68,7 +68,7 @@ pub(crate) fn commit(
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
-    let staging = Staging::begin(state, &prepared, teller.program)?;
+    let staging = Staging::begin(state, &prepared, source.program)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let mut committed =
@@ -77,7 +77,7 @@ pub(crate) fn commit(
     let mut walk = CommitWalk {
         staging,
         prepared: &mut prepared,
-        teller,
+        source,
         read_at,
         each,
         trash: &trash,
@@ -110,7 +110,7 @@ fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
 pub(crate) struct CommitWalk<'a> {
     staging: Staging<'a>,
     pub prepared: &'a mut Prepared,
-    teller: ReportSource<'a>,
+    source: ReportSource<'a>,
     read_at: Timestamp,
     /// True if each file is synced, not the file system.
     each: bool,
@@ -125,7 +125,7 @@ pub(crate) struct CommitWalk<'a> {
 impl<'a> CommitWalk<'a> {
     /// The reports of the files; the rest is dropped.
     fn into_files(self) -> Vec<FileReport> {
-        self.teller.files
+        self.source.files
     }
 
     fn phases(&mut self, terms: Terms) -> Result<()> {
@@ -207,7 +207,7 @@ impl<'a> CommitWalk<'a> {
             CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
-                    self.teller.tell(&self.prepared.plan, self.prepared.origin.label.as_deref(), check, to)
+                    self.source.write(&self.prepared.plan, self.prepared.origin.label.as_deref(), check, to)
                 })
             }
             CommitStep::VerifyFolders => match self.transaction().moved_folder()? {

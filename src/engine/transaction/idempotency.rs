@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::history::search::{SearchFor, SearchResult, having_key};
-use crate::engine::history::stored_report::Account;
-use crate::engine::history::untrusted::Doubtful;
+use crate::engine::history::stored_report::StoredReport;
+use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::history::{self, Loaded};
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
@@ -35,7 +35,7 @@ impl Engine {
         if let Some(key) = &request.idempotency_key
             && let Some(loaded) = match self.search(found, having_key(key))? {
                 SearchResult::Found(loaded) => Some(loaded),
-                SearchResult::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
+                SearchResult::Perhaps(untrusted) => return Err(untrusted.may_have_key(key)),
                 SearchResult::Nothing => None,
             }
         {
@@ -53,7 +53,7 @@ impl Engine {
             return Ok(None);
         }
         // Only a header decides: without a readable one, another user's folder blocks no request.
-        self.repeated(request, fingerprint, found, |doubtful| !doubtful.is_foreign(), run)
+        self.repeated(request, fingerprint, found, |untrusted| !untrusted.is_foreign(), run)
     }
 
     /// The answer of the transaction of the very same request, if every file is still as it left it. A transaction
@@ -63,13 +63,13 @@ impl Engine {
         request: &Request,
         fingerprint: Digest,
         found: &StateLookup,
-        may_be: impl Fn(&Doubtful) -> bool,
+        may_be: impl Fn(&UntrustedTransaction) -> bool,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         let wanted = SearchFor { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
         let loaded = match self.search(found, wanted)? {
             SearchResult::Found(loaded) => loaded,
-            SearchResult::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
+            SearchResult::Perhaps(untrusted) => return Err(untrusted.may_be_the_same("this very request")),
             SearchResult::Nothing => return Ok(None),
         };
         let is_in_place =
@@ -91,12 +91,12 @@ impl Engine {
     ) -> Result<Option<Report>> {
         let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
         // While it is open, what is staged tells whether it still fits the files.
-        let loaded = match self.committed_open(found, opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
+        let loaded = match self.committed_open(found, opened, |untrusted| is_gone && untrusted.id.as_str() > opened)? {
             SearchResult::Found(loaded) => loaded,
-            SearchResult::Perhaps(doubtful) => {
+            SearchResult::Perhaps(untrusted) => {
                 // If it is gone, what was staged cannot be committed any more.
                 let again = if is_gone { "stage them again" } else { "commit it again" };
-                return Err(doubtful.may_be_the_commit(opened, again));
+                return Err(untrusted.may_be_the_commit(opened, again));
             }
             SearchResult::Nothing => return Ok(None),
         };
@@ -106,8 +106,8 @@ impl Engine {
 
     /// The answer of a committed transaction, with the present state of its files.
     fn told_again(&self, found: &StateLookup, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
-        let account = Account::read(&self.workspace, &loaded.folder)?;
-        let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
+        let report = StoredReport::read(&self.workspace, &loaded.folder)?;
+        let mut report = report.map_or_else(|| of_journal(&loaded.journal), StoredReport::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
         report.already_applied = true;

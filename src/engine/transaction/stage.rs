@@ -1,8 +1,8 @@
 //! Stages new contents in the slots of a transaction's folder, then its journal.
 
 mod content;
-mod dress;
 mod file;
+mod metadata;
 mod new_folder;
 mod texts;
 

@@ -47,14 +47,14 @@ impl Store {
                 return Err(Errno::PERM);
             }
         }
-        let mode = node.dress.mode;
+        let mode = node.metadata.mode;
         if actor.user == 0 {
             let may = bits & EXECUTE == 0 || node.is_folder() || mode & 0o111 != 0;
             return if may { Ok(()) } else { Err(Errno::ACCESS) };
         }
-        let given = if actor.user == node.dress.user {
+        let given = if actor.user == node.metadata.user {
             mode >> 6
-        } else if actor.group == node.dress.group {
+        } else if actor.group == node.metadata.group {
             mode >> 3
         } else {
             mode
@@ -93,8 +93,8 @@ impl Store {
     pub(super) fn may_remove(&self, actor: Actor, folder: Id, id: Id) -> Result<(), Errno> {
         let (parent, node) = (self.node(folder)?, self.node(id)?);
         self.allow(actor, parent, WRITE | EXECUTE)?;
-        let is_owner = [0, node.dress.user, parent.dress.user].contains(&actor.user);
-        let is_sticky = parent.dress.mode & 0o1000 != 0 && !is_owner;
+        let is_owner = [0, node.metadata.user, parent.metadata.user].contains(&actor.user);
+        let is_sticky = parent.metadata.mode & 0o1000 != 0 && !is_owner;
         if parent.has_flag(APPEND_ONLY) || is_sticky || node.has_flag(APPEND_ONLY) || node.has_flag(IMMUTABLE) {
             return Err(Errno::PERM);
         }

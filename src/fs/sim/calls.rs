@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
 use super::access::{READ, WRITE};
-use super::disk::{Dress, Id, ROOT, SimBody, SimBytes};
+use super::disk::{Id, ROOT, SimBody, SimBytes, SimMetadata};
 use super::names::How;
 use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
@@ -133,10 +133,10 @@ impl Fs for SimProcess {
             false,
             || handle.path().to_owned(),
             |turn| {
-                let dress = &turn.node(handle)?.dress;
+                let metadata = &turn.node(handle)?.metadata;
                 Ok(Attributes {
-                    extended: dress.extended.clone(),
-                    flags: dress.flags & !BARRED,
+                    extended: metadata.extended.clone(),
+                    flags: metadata.flags & !BARRED,
                     ..Attributes::default()
                 })
             },
@@ -149,7 +149,7 @@ impl Fs for SimProcess {
             false,
             || folder.path().to_owned(),
             |turn| {
-                let (parent, actor) = (&turn.node(folder)?.dress, turn.actor());
+                let (parent, actor) = (&turn.node(folder)?.metadata, turn.actor());
                 let is_group_given = parent.mode & SET_GROUP != 0;
                 let mode = if is_folder { 0o777 } else { 0o666 } & !turn.state.store.machine.settings.umask;
                 Ok(Metadata {
@@ -275,9 +275,9 @@ impl Fs for SimProcess {
             true,
             || file.path().to_owned(),
             |turn| {
-                let old = turn.node(file)?.dress.clone();
+                let old = turn.node(file)?.metadata.clone();
                 let flags = old.flags & BARRED | flags & !BARRED;
-                turn.dress("chattr", file, Dress { flags, ..old }, None)
+                turn.set_metadata("chattr", file, SimMetadata { flags, ..old }, None)
             },
         )
     }
@@ -289,18 +289,18 @@ impl Fs for SimProcess {
             || handle.path().to_owned(),
             |turn| {
                 // Like the real one, it trusts `now`.
-                let mut dress = turn.node(handle)?.dress.clone();
+                let mut metadata = turn.node(handle)?.metadata.clone();
                 if (now.user, now.group) != (wanted.user, wanted.group) {
-                    (dress.user, dress.group) = (wanted.user, wanted.group);
+                    (metadata.user, metadata.group) = (wanted.user, wanted.group);
                 }
                 if now.mode != wanted.mode {
-                    dress.mode = wanted.mode & 0o7777;
+                    metadata.mode = wanted.mode & 0o7777;
                 }
                 if now.attributes.extended != wanted.attributes.extended {
-                    dress.extended.clone_from(&wanted.attributes.extended);
-                    dress.extended.sort();
+                    metadata.extended.clone_from(&wanted.attributes.extended);
+                    metadata.extended.sort();
                 }
-                turn.dress("setattr", handle, dress, wanted.modified)
+                turn.set_metadata("setattr", handle, metadata, wanted.modified)
             },
         )
     }
@@ -311,8 +311,8 @@ impl Fs for SimProcess {
             true,
             || file.path().to_owned(),
             |turn| {
-                let (dress, now) = (turn.node(file)?.dress.clone(), turn.state.store.machine.now());
-                turn.dress("touch", file, dress, Some(now))
+                let (metadata, now) = (turn.node(file)?.metadata.clone(), turn.state.store.machine.now());
+                turn.set_metadata("touch", file, metadata, Some(now))
             },
         )
     }

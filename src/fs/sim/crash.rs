@@ -152,7 +152,7 @@ fn describe(meta: &super::disk::Meta) -> String {
             let names: Vec<_> = changes.iter().map(|c| c.name.to_string_lossy()).collect();
             format!("{} {}", meta.verb, names.join(" "))
         }
-        SimOperation::Dress { id, .. } => format!("{} #{id}", meta.verb),
+        SimOperation::SetMetadata { id, .. } => format!("{} #{id}", meta.verb),
     }
 }
 

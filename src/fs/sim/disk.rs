@@ -32,7 +32,7 @@ pub(super) enum SimBody {
 
 /// The metadata that `chmod`, `chown`, `setfattr` and `chattr` change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Dress {
+pub(super) struct SimMetadata {
     pub(super) mode: u32,
     pub(super) user: u32,
     pub(super) group: u32,
@@ -49,7 +49,7 @@ pub(super) struct Node {
     /// The number of entries that lead here.
     pub(super) names: u64,
     pub(super) body: SimBody,
-    pub(super) dress: Dress,
+    pub(super) metadata: SimMetadata,
     pub(super) modified: Timestamp,
     pub(super) changed: Timestamp,
 }
@@ -83,7 +83,7 @@ impl Node {
     }
 
     pub(super) fn has_flag(&self, flag: u32) -> bool {
-        self.dress.flags & flag != 0
+        self.metadata.flags & flag != 0
     }
 }
 
@@ -106,9 +106,9 @@ pub(super) enum SimOperation {
         /// The folder that is removed.
         removes: Option<Id>,
     },
-    Dress {
+    SetMetadata {
         id: Id,
-        dress: Dress,
+        metadata: SimMetadata,
         modified: Option<Timestamp>,
     },
 }
@@ -195,9 +195,9 @@ impl Disk {
                     self.set(change, meta.time);
                 }
             }
-            SimOperation::Dress { id, dress, modified } => {
+            SimOperation::SetMetadata { id, metadata, modified } => {
                 if let Some(node) = self.get_mut(*id) {
-                    node.dress.clone_from(dress);
+                    node.metadata.clone_from(metadata);
                     node.changed = meta.time;
                     node.modified = modified.unwrap_or(node.modified);
                 }

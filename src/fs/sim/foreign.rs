@@ -9,7 +9,7 @@ use std::sync::{Arc, MutexGuard};
 use super::super::{Stat, Timestamp};
 use super::SimFs;
 use super::access::Actor;
-use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, ROOT, SimBody, SimBytes, SimNameChange};
+use super::disk::{APPEND_ONLY, IMMUTABLE, Id, ROOT, SimBody, SimBytes, SimMetadata, SimNameChange};
 use super::names::{How, Spot};
 use super::state::{Descriptor, FOREIGN, SimOpenFile, SimState};
 use super::tree::{self, SimEntry, SimTree};
@@ -153,8 +153,8 @@ impl SimFs {
         self.write_in_place(path, bytes)?;
         let mut state = self.foreign();
         let id = find(&state, path)?;
-        let dress = state.store.node(id)?.dress.clone();
-        state.store.change_dress("utimensat", id, dress, Some(modified));
+        let metadata = state.store.node(id)?.metadata.clone();
+        state.store.change_metadata("utimensat", id, metadata, Some(modified));
         Ok(())
     }
 
@@ -247,7 +247,8 @@ impl SimFs {
             return Err(Errno::EXIST.into());
         }
         let mount = store.machine.mount(is_same_device.then_some(device));
-        let id = store.add(mount, SimBody::Folder(BTreeMap::new()), Dress { mode: 0o755, ..Dress::default() });
+        let id =
+            store.add(mount, SimBody::Folder(BTreeMap::new()), SimMetadata { mode: 0o755, ..SimMetadata::default() });
         for disk in [&mut store.live, &mut store.durable] {
             disk.get_mut(id).into_iter().for_each(|n| n.mount_root = true);
         }
@@ -261,54 +262,54 @@ impl SimFs {
     }
 
     /// Changes the metadata of a file or folder.
-    fn dress(&self, path: &Path, change: impl FnOnce(&mut Dress)) -> io::Result<()> {
+    fn metadata(&self, path: &Path, change: impl FnOnce(&mut SimMetadata)) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path)?;
-        let mut dress = state.store.node(id)?.dress.clone();
-        change(&mut dress);
-        state.store.change_dress("setattr", id, dress, None);
+        let mut metadata = state.store.node(id)?.metadata.clone();
+        change(&mut metadata);
+        state.store.change_metadata("setattr", id, metadata, None);
         Ok(())
     }
 
     /// `chmod`.
     pub fn set_mode(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
-        self.dress(path.as_ref(), |dress| dress.mode = mode)
+        self.metadata(path.as_ref(), |metadata| metadata.mode = mode)
     }
 
     /// `chown`.
     pub fn set_owner(&self, path: impl AsRef<Path>, user: u32, group: u32) -> io::Result<()> {
-        self.dress(path.as_ref(), |dress| (dress.user, dress.group) = (user, group))
+        self.metadata(path.as_ref(), |metadata| (metadata.user, metadata.group) = (user, group))
     }
 
     /// Sets the modification time, as `touch -d` does.
     pub fn set_modified(&self, path: impl AsRef<Path>, modified: Timestamp) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path.as_ref())?;
-        let dress = state.store.node(id)?.dress.clone();
-        state.store.change_dress("utimes", id, dress, Some(modified));
+        let metadata = state.store.node(id)?.metadata.clone();
+        state.store.change_metadata("utimes", id, metadata, Some(modified));
         Ok(())
     }
 
     /// Removes an attribute: `setfattr -x`.
     pub fn remove_attribute(&self, path: impl AsRef<Path>, name: &str) -> io::Result<()> {
-        self.dress(path.as_ref(), |dress| dress.extended.retain(|(n, _)| n != name))
+        self.metadata(path.as_ref(), |metadata| metadata.extended.retain(|(n, _)| n != name))
     }
 
     /// `setfattr`.
     pub fn set_attribute(&self, path: impl AsRef<Path>, name: &str, value: &[u8]) -> io::Result<()> {
-        self.dress(path.as_ref(), |dress| {
-            dress.extended.retain(|(n, _)| n != name);
-            dress.extended.push((name.into(), value.to_vec()));
-            dress.extended.sort();
+        self.metadata(path.as_ref(), |metadata| {
+            metadata.extended.retain(|(n, _)| n != name);
+            metadata.extended.push((name.into(), value.to_vec()));
+            metadata.extended.sort();
         })
     }
 
     /// `chattr`: sets whether it is immutable or append-only.
     pub fn set_barred(&self, path: impl AsRef<Path>, immutable: bool, append_only: bool) -> io::Result<()> {
-        self.dress(path.as_ref(), |dress| {
-            dress.flags &= !(IMMUTABLE | APPEND_ONLY);
-            dress.flags |= if immutable { IMMUTABLE } else { 0 };
-            dress.flags |= if append_only { APPEND_ONLY } else { 0 };
+        self.metadata(path.as_ref(), |metadata| {
+            metadata.flags &= !(IMMUTABLE | APPEND_ONLY);
+            metadata.flags |= if immutable { IMMUTABLE } else { 0 };
+            metadata.flags |= if append_only { APPEND_ONLY } else { 0 };
         })
     }
 

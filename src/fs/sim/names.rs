@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use super::access::{Actor, WRITE};
-use super::disk::{Dress, Id, Node, SimBody, SimNameChange};
+use super::disk::{Id, Node, SimBody, SimMetadata, SimNameChange};
 use super::store::Store;
 use crate::errno::Errno;
 
@@ -50,9 +50,9 @@ impl Store {
         if !self.has_inode(mount) {
             return Err(Errno::NOSPC);
         }
-        let parent = &self.node(at.folder)?.dress;
+        let parent = &self.node(at.folder)?.metadata;
         let group = if parent.mode & 0o2000 == 0 { actor.group } else { parent.group };
-        let id = self.add(mount, body, Dress { mode, user: actor.user, group, ..Dress::default() });
+        let id = self.add(mount, body, SimMetadata { mode, user: actor.user, group, ..SimMetadata::default() });
         self.change_names(verb, vec![at.change(None, Some(id))], None);
         Ok(id)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::{Handle, Name, Timestamp};
 use super::access::{Actor, is_segment};
-use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, Node};
+use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, SimMetadata};
 use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
 use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
@@ -72,15 +72,15 @@ impl SimTurn<'_> {
     }
 
     /// Changes the metadata of a file, if anything changes and the process may.
-    pub(super) fn dress(
+    pub(super) fn set_metadata(
         &mut self,
         verb: &'static str,
         handle: &Handle,
-        new: Dress,
+        new: SimMetadata,
         time: Option<Timestamp>,
     ) -> io::Result<()> {
         let (node, actor) = (self.node(handle)?, self.actor());
-        let (old, time) = (&node.dress, time.filter(|time| *time != node.modified));
+        let (old, time) = (&node.metadata, time.filter(|time| *time != node.modified));
         if new == *old && time.is_none() {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl SimTurn<'_> {
             return Err(Errno::PERM.into());
         }
         let id = self.id(handle)?;
-        self.state.store.change_dress(verb, id, new, time);
+        self.state.store.change_metadata(verb, id, new, time);
         Ok(())
     }
 }

@@ -207,11 +207,13 @@ impl SimState {
     /// Clears the set-id bits, as a write by anyone but root does.
     fn strip_set_ids(&mut self, open: SimOpenFile) {
         let is_root = self.processes.get(&open.process).is_none_or(|p| p.actor.user == 0);
-        let Some(dress) = self.store.live.get(open.id).filter(|_| !is_root).map(|n| n.dress.clone()) else { return };
-        let set_ids = if dress.mode & 0o010 == 0 { 0o4000 } else { 0o6000 };
-        if dress.mode & set_ids != 0 {
-            let mode = dress.mode & !set_ids;
-            self.store.change_dress("strip", open.id, super::disk::Dress { mode, ..dress }, None);
+        let Some(metadata) = self.store.live.get(open.id).filter(|_| !is_root).map(|n| n.metadata.clone()) else {
+            return;
+        };
+        let set_ids = if metadata.mode & 0o010 == 0 { 0o4000 } else { 0o6000 };
+        if metadata.mode & set_ids != 0 {
+            let mode = metadata.mode & !set_ids;
+            self.store.change_metadata("strip", open.id, super::disk::SimMetadata { mode, ..metadata }, None);
         }
     }
 

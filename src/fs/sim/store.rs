@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::Timestamp;
-use super::disk::{Disk, Dress, Id, Meta, Node, ROOT, SimBody, SimBytes, SimNameChange, SimOperation};
+use super::disk::{Disk, Id, Meta, Node, ROOT, SimBody, SimBytes, SimMetadata, SimNameChange, SimOperation};
 use super::machine::Machine;
 use super::order;
 use crate::errno::Errno;
@@ -85,7 +85,7 @@ impl Store {
                 mount_root: true,
                 names: 1,
                 body: SimBody::Folder(BTreeMap::new()),
-                dress: Dress { mode: 0o755, ..Dress::default() },
+                metadata: SimMetadata { mode: 0o755, ..SimMetadata::default() },
                 modified: machine.now(),
                 changed: machine.now(),
             },
@@ -108,12 +108,12 @@ impl Store {
     }
 
     /// Makes an inode that has no name yet.
-    pub(super) fn add(&mut self, mount: u64, body: SimBody, dress: Dress) -> Id {
+    pub(super) fn add(&mut self, mount: u64, body: SimBody, metadata: SimMetadata) -> Id {
         let id = self.machine.new_id();
         let number = self.machine.new_number(mount, &self.live);
         let now = self.machine.now();
         let node =
-            Node { number, born: now, mount, mount_root: false, names: 0, body, dress, modified: now, changed: now };
+            Node { number, born: now, mount, mount_root: false, names: 0, body, metadata, modified: now, changed: now };
         self.live.insert(id, node);
         self.durable.take(id, &self.live);
         id
@@ -135,12 +135,18 @@ impl Store {
     }
 
     /// Changes owner, mode, attributes and flags.
-    pub(super) fn change_dress(&mut self, verb: &'static str, id: Id, dress: Dress, modified: Option<Timestamp>) {
+    pub(super) fn change_metadata(
+        &mut self,
+        verb: &'static str,
+        id: Id,
+        metadata: SimMetadata,
+        modified: Option<Timestamp>,
+    ) {
         let device = self.device_of(id).unwrap_or(1);
         if let (Some(time), Some(last)) = (modified, self.pending.get_mut(&id).and_then(|p| p.versions.last_mut())) {
             last.modified = time;
         }
-        self.record(verb, device, SimOperation::Dress { id, dress, modified });
+        self.record(verb, device, SimOperation::SetMetadata { id, metadata, modified });
     }
 
     /// Gives a file a new content, of which `blocks` were just written.
@@ -172,7 +178,7 @@ impl Store {
         let log = std::mem::take(&mut self.log);
         let wanted = |meta: &Meta| match &meta.what {
             SimOperation::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
-            SimOperation::Dress { id: dressed, .. } => *dressed == id,
+            SimOperation::SetMetadata { id: changed, .. } => *changed == id,
         };
         let needs = order::dependencies(&log, &self.durable);
         let mut taken: Vec<bool> = log.iter().map(|l| wanted(&l.meta)).collect();

@@ -66,11 +66,11 @@ fn entry(machine: &Machine, node: &Node) -> SimEntry {
     SimEntry {
         kind: node.kind(),
         content: content(node).to_vec(),
-        mode: node.dress.mode,
-        user: node.dress.user,
-        group: node.dress.group,
-        flags: node.dress.flags,
-        extended: node.dress.extended.clone(),
+        mode: node.metadata.mode,
+        user: node.metadata.user,
+        group: node.metadata.group,
+        flags: node.metadata.flags,
+        extended: node.metadata.extended.clone(),
         names: node.names,
         identity: identity(machine, node),
         modified: node.modified,
@@ -109,15 +109,15 @@ fn digest_of(node: &Node) -> Digest {
         FileKind::Symlink => 2,
         FileKind::Special => 3,
     }];
-    let dress = &node.dress;
-    for number in [dress.mode, dress.user, dress.group, dress.flags] {
+    let metadata = &node.metadata;
+    for number in [metadata.mode, metadata.user, metadata.group, metadata.flags] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
-    for (name, value) in &dress.extended {
+    for (name, value) in &metadata.extended {
         put(&mut bytes, name.as_bytes());
         put(&mut bytes, value);
     }
-    bytes.extend_from_slice(&(dress.extended.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(metadata.extended.len() as u64).to_le_bytes());
     put(&mut bytes, content(node));
     Digest::of(&bytes)
 }
@@ -169,9 +169,9 @@ impl Store {
             size: content(node).len() as u64,
             modified: node.modified,
             changed: node.changed,
-            mode: node.dress.mode,
-            user: node.dress.user,
-            group: node.dress.group,
+            mode: node.metadata.mode,
+            user: node.metadata.user,
+            group: node.metadata.group,
             links: match node.entries() {
                 Some(entries) if node.names > 0 => 2 + subfolders(entries),
                 _ => node.names,

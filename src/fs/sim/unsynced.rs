@@ -36,9 +36,9 @@ impl Store {
                         }
                     }
                 }
-                SimOperation::Dress { id, dress, .. } => {
+                SimOperation::SetMetadata { id, metadata, .. } => {
                     self.put_node(&mut bytes, *id);
-                    bytes.extend_from_slice(format!("{dress:?}").as_bytes());
+                    bytes.extend_from_slice(format!("{metadata:?}").as_bytes());
                 }
             }
         }

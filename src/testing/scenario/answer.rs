@@ -199,10 +199,10 @@ fn judge_file(
         (Operation::None, ..) if !compared.is_unchanged(&source) => told("it is another, and nothing was to be done"),
         (Operation::Edit | Operation::Replace | Operation::Rename, Some(old), Some(new)) if mode.is_none() => {
             // The mode and everything like it stays.
-            let dressed = SimEntry { content: new.content.clone(), ..old.clone() };
+            let changed_metadata = SimEntry { content: new.content.clone(), ..old.clone() };
             // A file that an undo restores has its old metadata.
             let is_undo = file.edits.is_empty() && file.operation == Operation::Replace;
-            if !is_undo && !report.already_applied && !alike(Some(&dressed), Some(new)) {
+            if !is_undo && !report.already_applied && !alike(Some(&changed_metadata), Some(new)) {
                 return told("its permissions or attributes are others");
             }
             Ok(())

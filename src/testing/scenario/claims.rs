@@ -198,8 +198,8 @@ fn is_original(record: &Record, entry: &SimEntry) -> bool {
     let Some(before) = record.change.before() else { return false };
     let is_file = entry.kind == FileKind::File && entry.identity == *original;
     let attributes = Attributes { extended: entry.extended.clone(), flags: entry.flags, ..Attributes::default() };
-    let wears = Access { user: entry.user, group: entry.group, attributes: attributes.digest() };
-    let access = before.access.is_none_or(|access| access == wears);
+    let has = Access { user: entry.user, group: entry.group, attributes: attributes.digest() };
+    let access = before.access.is_none_or(|access| access == has);
     is_file && before.digest == Digest::of(&entry.content) && before.mode == entry.mode && access
 }
 

@@ -31,8 +31,7 @@ impl ScenarioWorld {
         // Foreign programs may lose their own unsynced changes of this act.
         let unsynced = foreigners.fresh.clone();
         // Staged or rolled-back files may contain copies of what was lost, and need not stay.
-        let there: ContentMarks =
-            [after.in_files(), after.put_aside(), after.originals()].into_iter().flatten().collect();
+        let there: ContentMarks = [after.in_files(), after.kept(), after.originals()].into_iter().flatten().collect();
         foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
     }
 

@@ -298,7 +298,7 @@ impl ScenarioAct {
 
 impl ScenarioDeed {
     /// Returns whether it changes only metadata of a file.
-    pub(super) const fn dresses(&self) -> bool {
+    pub(super) const fn changes_metadata(&self) -> bool {
         matches!(self, Self::Chmod(..) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(..))
     }
 

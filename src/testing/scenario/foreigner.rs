@@ -213,15 +213,17 @@ impl Foreigners {
     /// act.
     pub(super) fn wrote_only_new(&self, path: &Path) -> bool {
         let is_other = |deed: &ScenarioDeed| {
-            let is_write = !matches!(deed, ScenarioDeed::Hold(..)) && !deed.dresses();
+            let is_write = !matches!(deed, ScenarioDeed::Hold(..)) && !deed.changes_metadata();
             is_write && deed.paths().iter().any(|other| path.starts_with(other))
         };
         self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
     }
 
     /// Returns whether they changed metadata of a path.
-    pub(super) fn dressed(&self, path: &Path) -> bool {
-        self.done.iter().any(|(deed, _)| deed.dresses() && deed.paths().iter().any(|other| path.starts_with(other)))
+    pub(super) fn changed_metadata(&self, path: &Path) -> bool {
+        self.done
+            .iter()
+            .any(|(deed, _)| deed.changes_metadata() && deed.paths().iter().any(|other| path.starts_with(other)))
     }
 
     /// Called before each call of the engine, and before what others do before it.

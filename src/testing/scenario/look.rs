@@ -15,7 +15,7 @@ use crate::index::EntryIndex;
 use crate::journal::{self, JournalState};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
-use crate::testing::world::{UserFiles, same_dress};
+use crate::testing::world::{UserFiles, same_metadata};
 
 /// The marks in a content.
 pub type ContentMarks = BTreeSet<(u8, u32)>;
@@ -86,15 +86,15 @@ impl Look {
         let has = |folder: &Path, journal_state: JournalState| {
             machine.exists(state.join(folder).join(journal_state.file_name()))
         };
-        let was_taken_back = |folder: &Path| {
+        let was_rolled_back = |folder: &Path| {
             [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
                 .iter()
                 .any(|journal_state| has(folder, *journal_state))
         };
-        look.trash.retain(|folder| !was_taken_back(folder) && !has(folder, JournalState::Done));
+        look.trash.retain(|folder| !was_rolled_back(folder) && !has(folder, JournalState::Done));
         for (path, entry) in std::mem::take(&mut look.trashed) {
             let to = match path.parent() {
-                Some(folder) if was_taken_back(folder) => &mut look.rejected,
+                Some(folder) if was_rolled_back(folder) => &mut look.rejected,
                 Some(folder) if has(folder, JournalState::Done) => &mut look.pruned,
                 _ => &mut look.trashed,
             };
@@ -193,7 +193,7 @@ impl Look {
     }
 
     /// The marks in kept contents.
-    pub(super) fn put_aside(&self) -> ContentMarks {
+    pub(super) fn kept(&self) -> ContentMarks {
         marks_of(self.kept.iter().map(|(_, entry)| entry))
     }
 
@@ -255,7 +255,7 @@ pub(super) fn mark_text((letter, number): (u8, u32)) -> String {
 pub(super) fn alike(a: Option<&SimEntry>, b: Option<&SimEntry>) -> bool {
     match (a, b) {
         (None, None) => true,
-        (Some(a), Some(b)) => a.kind == b.kind && a.content == b.content && same_dress(a, b),
+        (Some(a), Some(b)) => a.kind == b.kind && a.content == b.content && same_metadata(a, b),
         _ => false,
     }
 }

@@ -262,7 +262,7 @@ impl ScenarioWorld {
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             ScenarioAct::Drop => {
-                let (dropped, there) = (before.put_aside(), after.for_good());
+                let (dropped, there) = (before.kept(), after.for_good());
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }
             _ => {}

@@ -18,7 +18,7 @@ use crate::fs::sim::SimEntry;
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::{UserFiles, same_dress};
+use crate::testing::world::{UserFiles, same_metadata};
 
 impl ScenarioWorld {
     /// Judges an act that was refused or rolled back.
@@ -27,7 +27,7 @@ impl ScenarioWorld {
         // The previous transaction may then be the newest, and conflict.
         let is_gone = matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::UndoConflict);
         let is_forgotten = is_gone && self.may_be_forgotten();
-        if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_doubtful(error) {
+        if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_untrusted(error) {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
         let touched = self.touched_by(act);
@@ -85,7 +85,7 @@ impl ScenarioWorld {
 
     /// Returns whether an undo is refused because the state folder has, under the id of a newer transaction (or of any,
     /// if history was pruned), something that is not an acknowledged transaction.
-    fn is_beside_doubtful(&self, error: &Error) -> bool {
+    fn is_beside_untrusted(&self, error: &Error) -> bool {
         let Some(id) = error.transaction().filter(|_| error.kind() == ErrorKind::RecoveryRequired) else {
             return false;
         };
@@ -208,9 +208,9 @@ impl ScenarioRefusal<'_> {
             };
             let inside = known_as.strip_prefix(was).ok();
             // They may have set permissions on the new content.
-            let only_worn = content(self.base.get(path)) == content(self.expected.get(path));
+            let only_metadata = content(self.base.get(path)) == content(self.expected.get(path));
             inside.is_some_and(|inside| match (self.all.get(&is.join(inside)), self.expected.get(path)) {
-                (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
+                (Some(kept), Some(theirs)) if only_metadata && same_metadata(kept, theirs) => true,
                 // They may have appended to the new file what they appended to the old one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
                 // They moved its folder with the new file, as the request asked.
@@ -294,7 +294,7 @@ impl ScenarioRefusal<'_> {
         let only_gone = theirs.is_none();
         // The old content, with the permissions that others gave to the new one.
         let is_handed_over = matches!((is, old, theirs), (Some(is), Some(old), Some(theirs))
-            if is.content == old.content && same_dress(is, theirs));
+            if is.content == old.content && same_metadata(is, theirs));
         // `status` lists what a recovery kept.
         let is_back = (alike(is, old) || is_handed_over) && (!self.recovered.is_empty() || only_gone);
         // The check's changes are removed, and earlier changes of others stay.
@@ -306,7 +306,7 @@ impl ScenarioRefusal<'_> {
             && self
                 .recovered
                 .iter()
-                .any(|files| matches!((is, files.get(path)), (Some(is), Some(theirs)) if same_dress(is, theirs)));
+                .any(|files| matches!((is, files.get(path)), (Some(is), Some(theirs)) if same_metadata(is, theirs)));
         // A folder that was moved away is made again like the present one.
         let is_made_again = only_gone && [old, is].iter().all(|at| is_folder(*at));
         // It is where they took it from, as they left it: its folder was moved, and is made again.
@@ -316,8 +316,8 @@ impl ScenarioRefusal<'_> {
         let is_twin = has_other_names(self.base, path) && !self.asked.contains(path);
         let is_old_twin = is_twin && earlier.any(|old| content(is) == content(old)) || self.is_link_to_old(path);
         // They had only the new file open, which was removed with their writes.
-        let is_dressed_too = is_handed_over || alike(is, old) && !self.foreigners.dressed(path);
-        let only_new = self.foreigners.wrote_only_new(path) && is_dressed_too;
+        let is_metadata_too = is_handed_over || alike(is, old) && !self.foreigners.changed_metadata(path);
+        let only_new = self.foreigners.wrote_only_new(path) && is_metadata_too;
         let is_recovered = is_recovered || is_handed_in_recovery;
         is_back
             || is_as_at_check
@@ -350,7 +350,7 @@ impl ScenarioRefusal<'_> {
         };
         let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
         // The content is theirs, too, where they wrote it through a handle.
-        let is_old = |old: Option<&SimEntry>| matches!((is, old), (Some(is), Some(old)) if is.kind == old.kind && same_dress(is, old));
+        let is_old = |old: Option<&SimEntry>| matches!((is, old), (Some(is), Some(old)) if is.kind == old.kind && same_metadata(is, old));
         becomes_another
             && (is_old(old) || is_old(at_check) || self.in_check.iter().any(|files| is_old(files.get(path))))
             && theirs.map(|it| it.kind) == old.map(|it| it.kind)

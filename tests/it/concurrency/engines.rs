@@ -94,7 +94,7 @@ fn eight_threads_on_twenty_files_lose_no_edit() {
         expected.sort();
         assert_eq!(lines(&workspace, path), expected, "{path}");
     }
-    // All of it, in whatever order it came, can be taken back.
+    // All of it, in whatever order it came, can be reverted.
     for _ in 0..8 * ROUNDS {
         workspace.undo(None).unwrap();
     }
@@ -140,7 +140,7 @@ fn a_staging_that_is_given_up_leaves_no_content() {
     assert_eq!(staged.filter(|path| path.contains("/00000")).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Folders are looked at again once for all their files in a row: each of them, not only the first.
+/// Folders are verified once for all their files in a row: each of them, not only the first.
 #[test]
 fn a_folder_that_is_moved_while_its_files_are_staged_is_noticed() {
     #[derive(Debug, Clone, Copy)]

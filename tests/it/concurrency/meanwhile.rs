@@ -30,7 +30,7 @@ fn acting(root: &Path, path: &'static str, act: impl Fn() + Send + Sync + 'stati
 }
 
 /// A file without what every replacement changes.
-fn dress(node: &Node) -> Node {
+fn metadata_of(node: &Node) -> Node {
     Node { inode: 0, modified: (0, 0), content: Vec::new(), ..node.clone() }
 }
 
@@ -82,9 +82,9 @@ fn permissions(root: &Path) {
                 "{file}"
             );
             assert_eq!(faults.fired(), 1);
-            let now = dress(workspace.tree().at(&file));
+            let now = metadata_of(workspace.tree().at(&file));
             assert!(change(&path) || name == "setfattr -x", "{name} once more");
-            assert_eq!(now, dress(workspace.tree().at(&file)), "{file}: what was changed is there");
+            assert_eq!(now, metadata_of(workspace.tree().at(&file)), "{file}: what was changed is there");
             assert_eq!(workspace.read(&file), "one\n");
             fs::remove_file(other).unwrap();
         }
@@ -172,8 +172,8 @@ fn files_of_one_content_and_different_attributes_are_told_apart() {
     let report = workspace.apply(&json!({ "files": [rename("a", "b"), rename("b", "a")] })).unwrap();
     assert!(report.transaction.is_some(), "it is something to do");
     let after = workspace.tree();
-    assert_eq!(dress(after.at("a")), dress(before.at("b")));
-    assert_eq!(dress(after.at("b")), dress(before.at("a")));
+    assert_eq!(metadata_of(after.at("a")), metadata_of(before.at("b")));
+    assert_eq!(metadata_of(after.at("b")), metadata_of(before.at("a")));
     workspace.undo(None).unwrap();
     workspace.tree().restorable().assert_same(&before.restorable());
 }

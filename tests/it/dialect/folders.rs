@@ -34,7 +34,7 @@ const TO_FILE: [&str; 6] = [
     r#"{"documentChanges": [{"kind": "rename", "oldUri": "a/b", "newUri": "a"}]}"#,
 ];
 
-/// Each patch, applied to a tree that has one file with the line `one` and folders around it, then taken back.
+/// Each patch, applied to a tree that has one file with the line `one` and folders around it, then reverted.
 fn becomes(file: &str, empty: &[&str], patches: [&str; 6], expected: [(&str, &str); 6]) {
     for (patch, (path, content)) in patches.iter().zip(expected) {
         let scratch = TempDir::new().unwrap();

@@ -180,7 +180,7 @@ fn metadata(fs: &OsFs, file: &Handle) -> Metadata {
 }
 
 /// Dresses a file as whoever has just looked at it.
-fn dress(fs: &OsFs, file: &Handle, wanted: &Metadata) -> std::io::Result<()> {
+fn metadata_of(fs: &OsFs, file: &Handle, wanted: &Metadata) -> std::io::Result<()> {
     let modified = Some(fs.stat_handle(file)?.modified);
     fs.set_metadata(file, &Metadata { modified, ..metadata(fs, file) }, wanted)
 }
@@ -256,15 +256,15 @@ fn metadata_is_given_exactly(fs: &OsFs, path: &Path, top: &Handle) {
     wanted.modified = Some(Timestamp::new(5, 678));
     assert_eq!(wanted.attributes.extended.len(), usize::from(inherits) + usize::from(extended));
     let plain = Metadata { mode: 0o604, attributes: Attributes::default(), ..wanted.clone() };
-    for (name, wanted) in [("dressed", wanted), ("plain", plain)] {
+    for (name, wanted) in [("with attributes", wanted), ("plain", plain)] {
         let (file, guard, _) = fs.create(Name::new(top, name), 0o600).unwrap();
         guard.disarm();
-        dress(fs, &file, &wanted).unwrap();
+        metadata_of(fs, &file, &wanted).unwrap();
         assert_eq!(Metadata { modified: wanted.modified, ..metadata(fs, &file) }, wanted);
         let before = fs.stat_handle(&file).unwrap();
         assert_eq!(Some(before.modified), wanted.modified);
         std::thread::sleep(std::time::Duration::from_millis(20));
-        dress(fs, &file, &wanted).unwrap();
+        metadata_of(fs, &file, &wanted).unwrap();
         assert_eq!(fs.stat_handle(&file).unwrap(), before, "nothing was to be done");
     }
 }
@@ -279,11 +279,11 @@ fn owner_and_set_ids_are_given(fs: &OsFs, _: &Path, top: &Handle) {
     let attributes = Attributes { extended: vec![("security.capability".into(), capability)], ..Attributes::default() };
     let wanted = Metadata { mode: 0o6755, user: 1234, group: 2345, attributes, modified: None };
     let (file, _guard, _) = fs.create(Name::new(top, "file"), 0o600).unwrap();
-    dress(fs, &file, &wanted).unwrap();
+    metadata_of(fs, &file, &wanted).unwrap();
     assert_eq!(metadata(fs, &file), wanted);
     // The owner changes with the bits and the capability in place: the system takes them away, and they come back.
     let other = Metadata { user: 4321, ..wanted };
-    dress(fs, &file, &other).unwrap();
+    metadata_of(fs, &file, &other).unwrap();
     assert_eq!(metadata(fs, &file), other);
 }
 
@@ -449,7 +449,7 @@ fn attributes_of_any_size_are_read(fs: &OsFs, path: &Path, top: &Handle) {
         .extended
         .extend((0..30).map(|at| (format!("user.name-that-fills-the-list-{at:02}").into(), vec![at])));
     metadata.attributes.extended.sort();
-    let given = dress(fs, &file, &metadata);
+    let given = metadata_of(fs, &file, &metadata);
     let can = run("setfattr", ["-n", "user.tried", "-v", "", &path.join("file").to_string_lossy()]).is_ok();
     assert_eq!(given.is_ok(), can, "{given:?}");
     if can {

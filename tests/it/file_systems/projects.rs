@@ -65,7 +65,7 @@ fn each_file_keeps_its_own(root: &Path) {
     workspace.apply(&request).unwrap();
     assert_eq!(projects(), before);
 
-    // The state folder may hand on a project itself, and what is taken back goes back into each.
+    // The state folder may hand on a project itself, and what is rolled back goes back into each.
     let inside = Workspace::at(&workspace.path("tree"));
 
     inside.write("b", "one\n");

@@ -1,4 +1,4 @@
-//! Taking back: exactly, only what nobody built on, and told apart by what was undone already.
+//! Undo: exactly, only what nobody built on, and told apart by what was reverted already.
 
 use std::fs;
 use std::io::Write;
@@ -270,7 +270,7 @@ fn the_first_of_several_can_be_taken_out() {
 }
 
 #[test]
-fn redo_takes_back_the_newest_undo_and_nothing_else() {
+fn redo_reverts_the_newest_undo_and_nothing_else() {
     let workspace = Workspace::with(&[("x", "one\n")]);
     let redo = |id: Option<&str>| workspace.engine.redo(id, &UndoOptions::default(), running());
     assert_eq!(redo(None).unwrap_err().kind(), ErrorKind::UnknownTransaction);

@@ -215,7 +215,7 @@ fn what_cannot_be_opened_is_listed_and_left() {
 }
 
 #[test]
-fn a_damaged_transaction_that_was_put_aside_can_be_dropped() {
+fn a_damaged_transaction_that_was_discarded_can_be_dropped() {
     let place = Place::new();
     let (_, workspace) = counted(&place);
     let folder = place.state().join("txn").join(ID);

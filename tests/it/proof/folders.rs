@@ -204,7 +204,7 @@ fn the_promise_holds_whatever_call_fails() {
     injected(&scripts::folder_to_file());
 }
 
-/// What is in a folder that could not be taken back waits for the recovery with it.
+/// What is in a folder that could not be rolled back waits for the recovery with it.
 #[test]
 fn the_promise_holds_whatever_call_of_the_rollback_after_a_check_fails() {
     let script = scripts::file_and_folder_checked(|_| false);

@@ -15,7 +15,7 @@ use crate::support::workspace::{running, settings};
 
 /// Writes through the other name before a call of a commit, if any; then again after it; and takes the commit back.
 /// Answers what the file is then, or which of the two was refused.
-fn taken_back(
+fn reverted(
     at: u64,
     file: &serde_json::Value,
     disturb: &dyn Fn(Arc<dyn Fs>) -> Arc<dyn Fs>,
@@ -57,7 +57,7 @@ fn a_write_through_another_name_does_not_change_what_an_undo_brings_back() {
     for file in [edit, delete] {
         let mut committed = 0;
         for at in 0..250 {
-            let content = match taken_back(at, &file, &|fs| fs) {
+            let content = match reverted(at, &file, &|fs| fs) {
                 Err("commit") => continue,
                 other => other.unwrap_or_else(|refused| panic!("{at}: the {refused} was refused")),
             };
@@ -82,5 +82,5 @@ fn without_a_copy_it_is_lost() {
         Arc::new(faults)
     };
     let edit = json!({ "file_path": "a", "content": "new", "if_exists": "replace" });
-    assert_eq!(taken_back(u64::MAX / 2, &edit, &without), Err("undo"), "it was not noticed");
+    assert_eq!(reverted(u64::MAX / 2, &edit, &without), Err("undo"), "it was not noticed");
 }

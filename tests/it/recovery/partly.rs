@@ -114,7 +114,7 @@ fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
         append(&root.join("a"), "theirs\n");
         append(&root.join("b"), "theirs\n");
     };
-    // It ends before it is taken back, as if it were killed there.
+    // It ends before it is rolled back, as if it were killed there.
     let (engine, answer) = disturbed_with(&root, appends, Some(Rule::fail(1, 5).matching(sets_state)));
     assert_eq!(answer["outcome"], "recovery_required", "{answer}");
     // Nobody is there to be told what was left: a person decides.

@@ -121,7 +121,7 @@ fn history() -> Workspace {
     workspace
 }
 
-/// A workspace with a transaction that could neither be finished nor taken back: its folder is in `txn/`.
+/// A workspace with a transaction that could neither be finished nor rolled back: its folder is in `txn/`.
 fn interrupted(marked: bool) -> Workspace {
     let scratch = tempfile::Builder::new().prefix("txedit-it-").tempdir().unwrap().keep();
     for name in ["a", "b"] {

@@ -190,13 +190,13 @@ fn the_state_folder_is_refused_under_any_name() {
     workspace.apply(&json!({ "files": [edit("a", "one", "two")] })).unwrap();
     symlink(".txedit", workspace.path("state")).unwrap();
     symlink(".txedit/id", workspace.path("id")).unwrap();
-    let by_letter = json!({ "files": [
+    let lexical = json!({ "files": [
         { "file_path": ".txedit/id", "delete": true },
         { "file_path": ".TXEDIT/new", "content": "" },
         { "file_path": workspace.name("sub/.txEdit"), "content": "" },
     ] });
     workspace.finds(
-        &by_letter,
+        &lexical,
         &[
             (ErrorKind::OutsideRoot, "files/0/file_path"),
             (ErrorKind::OutsideRoot, "files/1/file_path"),

@@ -24,7 +24,7 @@ fn content() -> String {
 }
 
 #[test]
-fn many_edits_apply_and_are_taken_back() {
+fn many_edits_apply_and_are_reverted() {
     let workspace = Workspace::new();
     let before = content();
     workspace.write("a", &before);

@@ -31,7 +31,7 @@ fn request() -> Value {
 }
 
 #[test]
-fn many_files_get_their_own_contents_and_are_all_taken_back() {
+fn many_files_get_their_own_contents_and_are_all_reverted() {
     let workspace = workspace();
     workspace.chmod("3/150", 0o751);
     let before = workspace.tree();

@@ -89,7 +89,7 @@ fn an_observer_that_panics_leaves_everything_as_it_was() {
             seen.push(phase);
         }
     }
-    for phase in [Phase::Read, Phase::Stage, Phase::Swap, Phase::Check, Phase::Undo] {
+    for phase in [Phase::Read, Phase::Stage, Phase::Swap, Phase::Check, Phase::Rollback] {
         assert!(seen.contains(&phase), "it was never told of {phase:?}");
     }
 }

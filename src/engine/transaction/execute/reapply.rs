@@ -78,7 +78,7 @@ impl CommitWalk<'_> {
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
         if let Some(FileIndex(file)) = self.prepared.plan.entries[entry].asked_by {
-            let report = &mut self.teller.files[file];
+            let report = &mut self.source.files[file];
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;
             if report.extras.content.is_some() {
@@ -102,7 +102,7 @@ impl CommitWalk<'_> {
         let (snapshot, bytes) =
             snapshot::read(transaction.workspace(), name, &Arc::new(stat), ReadMode::Whole, self.heeded(entry))?;
         let now = snapshot.state();
-        Ok(was.state().is_dressed_as(now.mode, now.access).then_some((snapshot, bytes)))
+        Ok(was.state().has_metadata(now.mode, now.access).then_some((snapshot, bytes)))
     }
 }
 

@@ -56,7 +56,7 @@ impl CommitWalk<'_> {
             _ => transaction.workspace().fs().open_file(slot).map_err(|e| Error::io("open", path(), e))?,
         };
         let attributes = transaction.workspace().fs().attributes(&file);
-        if !snapshot.wears(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
+        if !snapshot.has_attributes(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
             return Ok(false);
         }
         let is_told_by_time = transaction.workspace().protocol.is_told_by_time;

@@ -111,7 +111,7 @@ impl Engine {
         let host = self.workspace.host()?;
         let Some(groups) = host.groups else { return Ok(()) };
         let handed_on = if let StateLookup::State(state) = found { Some(state.stat.group) } else { None };
-        let group_of = |new: &New| match new.dressed_as {
+        let group_of = |new: &New| match new.metadata_of {
             Some(source) => Some(prepared.sources[source].snapshot.stat.group),
             None => new.state.access.map(|access| access.group),
         };

@@ -26,7 +26,7 @@ pub(crate) struct Prepared {
     /// The existing folders of the targets, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// The metadata of new folders that do not get what their parent gives them.
-    pub dresses: HashMap<RelPath, Metadata>,
+    pub folder_metadata: HashMap<RelPath, Metadata>,
     /// The time at which reading began.
     pub read_at: Instant,
     pub origin: TransactionOrigin,

@@ -35,7 +35,7 @@ pub(crate) fn edits(
 }
 
 fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (EntryIndex, &Entry)) -> Option<&'r [Edit]> {
-    let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), dressed_as, .. }) = &entry.change
+    let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), metadata_of, .. }) = &entry.change
     else {
         return None;
     };
@@ -43,8 +43,9 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (Entr
     let Change::Edit { edits, rename: None } = &file.change else { return None };
     let is_asked = file.expected_hash.is_none() && file.mode.is_none() && is_by_text(edits);
     let is_its_own = |source: SourceId| prepared.sources[source].path == entry.path;
-    let is_fit =
-        *dressed_as == Some(*source) && is_its_own(*source) && prepared.targets[index].as_deref().is_some_and(is_plain);
+    let is_fit = *metadata_of == Some(*source)
+        && is_its_own(*source)
+        && prepared.targets[index].as_deref().is_some_and(is_plain);
     (is_asked && is_fit).then_some(edits)
 }
 

@@ -85,9 +85,12 @@ impl Engine {
         let targets = snapshots(&plan, &paths.into(), &sources);
         let origin = TransactionOrigin { label: request.label.clone(), ..TransactionOrigin::default() };
         let gate = self.gate(request.check.as_ref())?;
-        let dresses = HashMap::new();
+        let folder_metadata = HashMap::new();
         let (again, contended) = (false, None);
-        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, origin, gate, again, contended }, reports))
+        Ok((
+            Prepared { plan, sources, targets, parents, folder_metadata, read_at, origin, gate, again, contended },
+            reports,
+        ))
     }
 
     fn targets(

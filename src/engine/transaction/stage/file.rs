@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 use super::content::Filling;
-use super::dress::worn;
+use super::metadata::current;
 use super::{Staging, missing_parent};
 use crate::cancel::CancelToken;
 use crate::engine::store::files::write_all;
@@ -97,8 +97,8 @@ impl Staging<'_> {
         cancel: &CancelToken,
     ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
-        let dress = self.dress(planned, new, prepared)?;
-        self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
+        let metadata = self.metadata(planned, new, prepared)?;
+        self.fill(&slot_name(entry), planned, &metadata, prepared, |file| match &new.content {
             NewContent::Bytes(bytes) => write_all(workspace, file, 0, bytes),
             NewContent::Spliced(source, splices) => {
                 let (source, digest) = (&prepared.sources[*source], new.state.digest);
@@ -125,9 +125,9 @@ impl Staging<'_> {
         let source = SourceFile { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
         let stat = &snapshot.stat;
         let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
-        let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
+        let metadata = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
         let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
-        let copy = self.fill(&original_name(entry), planned, &dress, prepared, |file| {
+        let copy = self.fill(&original_name(entry), planned, &metadata, prepared, |file| {
             Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
         })?;
         copy.guard.disarm();
@@ -141,7 +141,7 @@ impl Staging<'_> {
         &self,
         name: &str,
         planned: &Entry,
-        dress: &Metadata,
+        metadata: &Metadata,
         prepared: &Prepared,
         write: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<StagedFile> {
@@ -150,18 +150,18 @@ impl Staging<'_> {
         let root = self.transaction.workspace().root.path();
         let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
         // Set-id bits are set only after the owner.
-        let (file, guard, stat) = workspace.fs().create(name, dress.mode & 0o777).map_err(io("stage"))?;
+        let (file, guard, stat) = workspace.fs().create(name, metadata.mode & 0o777).map_err(io("stage"))?;
         let handed_on = match &self.handed_on {
             Some(handed_on) => handed_on.clone(),
             None => workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?,
         };
-        if handed_on.flags != dress.attributes.flags {
-            workspace.fs().set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+        if handed_on.flags != metadata.attributes.flags {
+            workspace.fs().set_flags(&file, metadata.attributes.flags).map_err(io("set the flags of staged"))?;
         }
         write(&file)?;
-        let now = worn(&stat, handed_on);
-        workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
-        let mut access = dress.access();
+        let now = current(&stat, handed_on);
+        workspace.fs().set_metadata(&file, &now, metadata).map_err(io("set owner, mode and attributes of staged"))?;
+        let mut access = metadata.access();
         if access.attributes.is_some() {
             // Changing the mode changes the ACL.
             access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();

@@ -1,6 +1,6 @@
 //! Stages new folders.
 
-use super::dress::worn;
+use super::metadata::current;
 use super::{Staging, missing_parent};
 use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,8 +23,8 @@ impl Staging<'_> {
             move |e| Error::io(verb, &path, e)
         };
         let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let dress = match prepared.dresses.get(&planned.path) {
-            Some(dress) => dress.clone(),
+        let metadata = match prepared.folder_metadata.get(&planned.path) {
+            Some(metadata) => metadata.clone(),
             None => workspace.fs().inherited(parent, true).map_err(io("ask what would be inherited by"))?,
         };
         workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
@@ -36,9 +36,12 @@ impl Staging<'_> {
         }
         let stat = workspace.fs().stat_handle(&folder).map_err(io("look at staged"))?;
         let handed_on = workspace.fs().attributes(&folder).map_err(io("read the attributes of staged"))?;
-        let now = worn(&stat, handed_on);
-        workspace.fs().set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
-        workspace.fs().set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
+        let now = current(&stat, handed_on);
+        workspace.fs().set_flags(&folder, metadata.attributes.flags).map_err(io("set the flags of staged"))?;
+        workspace
+            .fs()
+            .set_metadata(&folder, &now, &metadata)
+            .map_err(io("set owner, mode and attributes of staged"))?;
         self.files.push(folder.clone());
         let made = (stat.identity, folder.renamed(path));
         self.transaction.parents.insert(planned.path.as_path().to_owned(), made);

@@ -164,7 +164,7 @@ fn commits_come_through_beside_a_busy_writer() {
             let disk = if is_disk_busy { "a busy disk" } else { "an idle disk" };
             let seconds = started.elapsed().as_secs_f32();
             eprintln!(
-                "{gap:?} on {disk}: {through} of {commits} commits, {partly} taken back in part, {attempts} attempts, \
+                "{gap:?} on {disk}: {through} of {commits} commits, {partly} rolled back in part, {attempts} attempts, \
                  {seconds:.1} s"
             );
         }

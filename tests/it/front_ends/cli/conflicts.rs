@@ -21,7 +21,7 @@ fn changed(here: &Workspace, old: &str, new: &str) -> String {
     json["transaction_id"].as_str().unwrap().to_owned()
 }
 
-fn took_back(here: &Workspace, line: &[&str]) -> String {
+fn rolled_back(here: &Workspace, line: &[&str]) -> String {
     let json = here.run(&[line, &["--json"]].concat()).exits(0).json();
     json["transaction_id"].as_str().unwrap().to_owned()
 }
@@ -30,8 +30,8 @@ fn took_back(here: &Workspace, line: &[&str]) -> String {
 fn a_conflict_names_what_stands_in_the_way_and_nothing_else() {
     let here = one_file();
     let first = changed(&here, "one", "two");
-    let undo = took_back(&here, &["undo"]);
-    took_back(&here, &["redo"]);
+    let undo = rolled_back(&here, &["undo"]);
+    rolled_back(&here, &["redo"]);
     here.write("a", "by hand\n");
     // The undo and the redo cancel out.
     let found = conflict(&here, &first);
@@ -49,7 +49,7 @@ fn a_conflict_tells_later_transactions_and_other_programs_apart() {
     let third = changed(&here, "three", "four");
     let found = conflict(&here, &first);
     assert_eq!((&found["changed_by"], &found["by_another_program"]), (&json!([second, third]), &Value::Null));
-    took_back(&here, &["undo", &third]);
+    rolled_back(&here, &["undo", &third]);
     assert_eq!(conflict(&here, &first)["changed_by"], json!([second]));
     // Between two transactions another program was at it.
     here.write("a", "by hand\n");

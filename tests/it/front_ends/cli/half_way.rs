@@ -83,7 +83,7 @@ fn an_open_transaction_whose_commit_was_cut_off_is_not_said_to_be_dropped() {
 }
 
 #[test]
-fn an_open_transaction_whose_commit_was_taken_back_is_dropped() {
+fn an_open_transaction_whose_commit_was_rolled_back_is_dropped() {
     let (here, open) = cut_off();
     // With this the recovery goes back.
     here.write("c", "theirs");
@@ -282,7 +282,7 @@ fn an_undo_or_a_commit_tells_of_a_recovery_in_front_that_failed_half_way() {
 }
 
 #[test]
-fn of_a_copy_that_is_put_aside_the_originals_are_listed() {
+fn of_a_copy_that_is_discarded_the_originals_are_listed() {
     let (here, id) = killed();
     let there = Workspace::new();
     copy(&here.path().join("."), &there.path());

@@ -213,7 +213,7 @@ fn a_command_that_fails_tells_of_the_recovery_before_it() {
 pub(super) type Harm = fn(&Path);
 
 #[test]
-fn an_undo_does_not_take_back_an_older_one_beside_what_is_interrupted() {
+fn an_undo_does_not_revert_an_older_one_beside_what_is_interrupted() {
     let harms: [(&str, Harm); 4] = [
         ("untouched", |_| {}),
         ("empty", |entry| fs::write(entry.join("journal"), "").unwrap()),

@@ -1,4 +1,4 @@
-//! A program that has a new file open while the check fails, and writes when the file is taken back: its bytes stay, and
+//! A program that has a new file open while the check fails, and writes when the file is rolled back: its bytes stay, and
 //! are told.
 
 use std::fs;
@@ -17,7 +17,7 @@ fn warnings(here: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn what_is_written_late_into_what_was_taken_back_is_told() {
+fn what_is_written_late_into_what_was_rolled_back_is_told() {
     let here = Workspace::new();
     here.write(".git/HEAD", "").write("notes", "one\n").write("other", "one\n");
     // `{ sleep 2; echo precious; } >> notes`, but that it waits for a word and not for the time.

@@ -173,7 +173,7 @@ fn wait_until_caught(process: u32) {
 }
 
 #[test]
-fn history_is_listed_shown_taken_back_and_forgotten() {
+fn history_is_listed_shown_reverted_and_forgotten() {
     let here = two_files();
     let quiet = here.run(&["log", "--json"]).exits(0).json();
     assert_eq!((&quiet["success"], &quiet["transactions"]), (&json!(true), &json!([])));

@@ -1,5 +1,5 @@
 //! A newest entry of history that cannot be read, or is not ours: no older one is taken for it, nothing is done twice, and
-//! it is listed until a person puts it aside.
+//! it is listed until a person discards it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -118,7 +118,7 @@ fn an_undo_does_not_pass_over_what_it_cannot_read() {
         refused(&here, &["undo", "--dry-run"], name, &entry);
         refused(&here, &["undo"], name, &entry);
         refused(&here, &["undo", entry.file_name().unwrap().to_str().unwrap()], name, &entry);
-        // Named, the older one can be taken back, and after that nothing is what a redo would take.
+        // Named, the older one can be reverted, and after that nothing is what a redo would take.
         here.run(&["undo", &older]).exits(0);
         assert_eq!(contents(&here), ["one\n", "one two\n"], "{name}");
         here.run(&["redo"]).exits(0);
@@ -161,7 +161,7 @@ fn a_key_is_not_used_twice_where_its_transaction_cannot_be_read() {
 
 /// A backup of it came back twice.
 #[test]
-fn what_was_put_aside_before_is_dropped_first() {
+fn what_was_discarded_before_is_dropped_first() {
     let (here, entry, _) = committed();
     cut(&entry, |_| 0);
     let newest = entry.file_name().unwrap().to_str().unwrap();
@@ -187,7 +187,7 @@ fn a_header_that_can_be_read_tells_its_key() {
 }
 
 #[test]
-fn what_cannot_be_read_is_listed_until_it_is_put_aside() {
+fn what_cannot_be_read_is_listed_until_it_is_discarded() {
     for (name, harm, is_damage) in harms() {
         let (here, entry, older) = committed();
         harm(&entry);

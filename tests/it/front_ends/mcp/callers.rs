@@ -1,4 +1,4 @@
-//! Who takes back what, over HTTP: nobody inherits the commits of another, whatever name it gives itself.
+//! Who reverts what, over HTTP: nobody inherits the commits of another, whatever name it gives itself.
 
 use std::io::Read;
 use std::time::Duration;

@@ -78,7 +78,7 @@ fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
 }
 
 #[test]
-fn an_undo_without_an_id_takes_back_the_callers_own() {
+fn an_undo_without_an_id_reverts_the_callers_own() {
     let root = Root::with(&[("a", "one\n"), ("b", "one\n"), ("c", "one\n")]);
     let edit = |name: &str| json!({"path": root.name(name), "old_string": "one", "new_string": "two"});
     let (mut first, mut second) = (root.open(&[]), root.open(&[]));
@@ -119,7 +119,7 @@ fn nothing_is_made_that_runs_as_the_user_of_the_server() {
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&root.path("a").metadata().unwrap().permissions()) & 0o6000, 0);
 }
 
-/// What others committed or left behind does not stop a connection from taking back its own, readable or not; what is its
+/// What others committed or left behind does not stop a connection from reverting its own, readable or not; what is its
 /// own and cannot be read does, also behind what is not.
 #[test]
 fn an_undo_is_not_stopped_by_what_others_did() {

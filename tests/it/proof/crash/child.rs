@@ -32,9 +32,9 @@ pub(super) enum Role {
     Apply,
     /// Recovers everything.
     Recover,
-    /// Takes back one that came with a copy; its id is the request.
+    /// Rolls back one that came with a copy; its id is the request.
     Vouch,
-    /// Takes back the newest transaction.
+    /// Reverts the newest transaction.
     Undo,
     /// Adds lines to files, one transaction after the other.
     Count,

@@ -120,18 +120,18 @@ fn recover_copies(make: fn(&Path) -> Case, moment: fn(usize) -> Moment) -> usize
 }
 
 #[test]
-fn a_copy_is_taken_back_or_finished_as_a_whole() {
+fn a_copy_is_rolled_back_or_finished_as_a_whole() {
     assert!(recover_copies(edited, Moment::Swap) > 10);
     assert_eq!(recover_copies(edited, Moment::State), 1);
 }
 
 #[test]
-fn a_copy_of_an_undo_is_taken_back_or_finished_as_a_whole() {
+fn a_copy_of_an_undo_is_rolled_back_or_finished_as_a_whole() {
     assert!(recover_copies(taken_away, Moment::Swap) > 10);
 }
 
 #[test]
-fn a_copy_whose_files_and_folders_turn_into_each_other_is_taken_back_or_finished_as_a_whole() {
+fn a_copy_whose_files_and_folders_turn_into_each_other_is_rolled_back_or_finished_as_a_whole() {
     assert!(recover_copies(turned, Moment::Swap) > 4);
 }
 
@@ -171,7 +171,7 @@ fn a_recovery_of_a_copy_that_is_cut_off_is_done_once_more() {
 }
 
 #[test]
-fn a_copy_of_what_was_contended_is_only_put_aside() {
+fn a_copy_of_what_was_contended_is_only_discarded() {
     let scratch = tempfile::tempdir().unwrap();
     let (_, there) = interrupted(scratch.path());
     let id = names(&there, "txn").remove(0);
@@ -190,7 +190,7 @@ fn a_copy_of_what_was_contended_is_only_put_aside() {
 
 /// The copy, not the one that it was copied from.
 #[test]
-fn of_two_with_one_journal_the_one_that_is_named_is_put_aside() {
+fn of_two_with_one_journal_the_one_that_is_named_is_discarded() {
     let scratch = tempfile::tempdir().unwrap();
     let (case, _) = interrupted(scratch.path());
     let id = names(&case.root, "txn").remove(0);

@@ -8,7 +8,7 @@ use txedit::RecoverOptions;
 
 use super::child::{self, End, Moment, Role, command, killed_at};
 use super::scene::{self, Scene, names};
-use super::{alone, engine, was_taken_back};
+use super::{alone, engine, was_rolled_back};
 use crate::support::mounts::{self, Kind};
 
 /// On which every commit must work.
@@ -33,7 +33,7 @@ pub(super) fn recover_and_look(scene: &Scene, told: &str) -> bool {
         assert_eq!(names(&scene.root, section), [""; 0], "{told}: {section}");
     }
     for id in names(&scene.root, "trash") {
-        assert!(was_taken_back(&scene.root.join(".txedit/trash").join(&id)), "{told}: {id} is left in the trash");
+        assert!(was_rolled_back(&scene.root.join(".txedit/trash").join(&id)), "{told}: {id} is left in the trash");
     }
     all_new
 }

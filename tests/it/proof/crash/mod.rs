@@ -32,8 +32,8 @@ fn engine(root: &std::path::Path) -> Engine {
     Engine::open_with(root, settings(Duration::from_secs(20))).unwrap()
 }
 
-/// What was taken back stays for a while: somebody may have it open.
-pub(crate) fn was_taken_back(folder: &std::path::Path) -> bool {
+/// What was rolled back stays for a while: somebody may have it open.
+pub(crate) fn was_rolled_back(folder: &std::path::Path) -> bool {
     ["journal.undo", "journal.check.undo"].iter().any(|journal| folder.join(journal).exists())
 }
 

@@ -144,15 +144,15 @@ fn an_undo_can_be_killed_at_any_call() {
                 // What is restored is a copy, another inode: the trees alone are compared.
                 let now = scene.now();
                 let told = format!("{told}: {:?}", names(&scene.root, "txn"));
-                let taken_back = now == scene.old;
-                assert!(taken_back || now == scene.new, "{told}: {now:#?}");
-                assert_eq!(names(&scene.root, "history").len(), 1 + usize::from(taken_back), "{told}");
+                let rolled_back = now == scene.old;
+                assert!(rolled_back || now == scene.new, "{told}: {now:#?}");
+                assert_eq!(names(&scene.root, "history").len(), 1 + usize::from(rolled_back), "{told}");
                 assert_eq!(names(&scene.root, "txn"), [""; 0], "{told}");
                 fs::remove_dir_all(&scene.root).unwrap();
                 match end {
                     End::Killed => {}
                     End::Done(_) => {
-                        assert!(taken_back, "{told}");
+                        assert!(rolled_back, "{told}");
                         return n - 1;
                     }
                     End::Failed(_) => panic!("{told}"),

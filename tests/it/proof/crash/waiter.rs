@@ -63,7 +63,7 @@ fn a_waiter_finishes_what_its_predecessor_could_not() {
 }
 
 #[test]
-fn a_waiter_takes_back_what_its_predecessor_could_not_finish() {
+fn a_waiter_rolls_back_what_its_predecessor_could_not_finish() {
     let scratch = tempfile::tempdir().unwrap();
     let scene = Scene::new(&scratch.path().join("w"));
     let owner = stopped(&scene, Moment::Swap(6));

@@ -170,7 +170,7 @@ fn what_a_check_wrote_and_nobody_synced_is_noticed() {
 }
 
 #[test]
-fn a_check_that_is_taken_back_like_any_commit_is_noticed() {
+fn a_check_that_is_rolled_back_like_any_commit_is_noticed() {
     // The state of a rollback forgets that a check was there.
     let rollback = |n, state: JournalState, durable| {
         let mut steps = backward::rollback(n, state, durable);

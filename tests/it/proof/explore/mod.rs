@@ -68,7 +68,7 @@ fn an_edit_is_old_or_new_after_a_crash() {
 
 #[test]
 fn an_edit_of_a_file_whose_metadata_come_late_is_old_or_new_after_a_crash() {
-    explore(&scripts::dressed());
+    explore(&scripts::with_metadata());
 }
 
 #[test]

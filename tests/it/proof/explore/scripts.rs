@@ -75,12 +75,12 @@ pub(crate) fn edit() -> Script {
 }
 
 /// An edit of a file whose mode no file can be made with: it is given when the content is there.
-pub(crate) fn dressed() -> Script {
+pub(crate) fn with_metadata() -> Script {
     let setup = |machine: &SimFs| {
         files(machine);
         machine.set_mode("/w/a", 0o2755).unwrap();
     };
-    Script::new("dressed", setup).apply(request(vec![replaces("a", "one", "two"), deletes("b")]))
+    Script::new("metadata", setup).apply(request(vec![replaces("a", "one", "two"), deletes("b")]))
 }
 
 pub(crate) fn pair() -> Script {

@@ -114,7 +114,7 @@ fn a_rollback_keeps_the_promise_whatever_call_fails() {
     let script = scripts::three();
     let calls = Explorer::calls(&script).unwrap();
     let mut injected = Injected::default();
-    // Somebody takes the name that is to be created: the later, the more there is to be taken back.
+    // Somebody takes the name that is to be created: the later, the more there is to be rolled back.
     for call in (calls / 2..calls).step_by(share(7)) {
         let deed = ForeignDeed::Create(b"somebody else's\n".to_vec());
         let foreign = Foreign { call, path: "/w/sub/new".into(), deed };

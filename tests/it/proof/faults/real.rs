@@ -10,7 +10,7 @@ use txedit::fs::{Fs, OsFs};
 use txedit::{Engine, ErrorKind, Outcome, RecoverOptions, Request, Result, Run, Settings};
 
 use super::share;
-use crate::proof::crash::was_taken_back;
+use crate::proof::crash::was_rolled_back;
 use crate::proof::explore::scripts::{creates, deletes, renames, replaces, request};
 use crate::support::mounts::{self, Kind};
 
@@ -135,7 +135,7 @@ fn trial(root: &Path, before: Before, old: &Files, new: &Files, rule: Option<Rul
     }
     let left = |section: &str| {
         let folders = fs::read_dir(root.join(".txedit").join(section)).into_iter().flatten();
-        folders.filter(|folder| !was_taken_back(&folder.as_ref().unwrap().path())).count()
+        folders.filter(|folder| !was_rolled_back(&folder.as_ref().unwrap().path())).count()
     };
     assert_eq!((left("txn"), left("trash")), (0, 0), "{result:?}");
     let fired = has_rule && faults.fired() > fired + u64::from(!theirs.is_empty());

@@ -1,4 +1,4 @@
-//! Writes into what was taken back or pruned, by a program that still has it open: told by `status`, and never deleted.
+//! Writes into what was rolled back or pruned, by a program that still has it open: told by `status`, and never deleted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn a_copy_of_the_trash_is_told_by_its_contents() {
     machine.advance(Duration::from_secs(60 * 60));
     let in_trash =
         |machine: &SimFs| machine.tree().keys().filter(|path| path.starts_with("/copy/.txedit/trash")).count() - 1;
-    assert_ne!(in_trash(&machine), 0, "something was taken back");
+    assert_ne!(in_trash(&machine), 0, "something was rolled back");
     let copy = engine_at("/copy", &machine, 4, &PROTOCOL);
     let report = copy.apply(&request(vec![replaces("c", "one", "two")]), Run::default()).unwrap();
     assert_eq!((report.warnings.len(), in_trash(&machine)), (0, 0), "{:?}", report.warnings);

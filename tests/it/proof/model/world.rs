@@ -61,7 +61,7 @@ pub(super) type Changed = BTreeMap<&'static str, (Option<File>, Option<File>)>;
 pub(super) struct Committed {
     pub(super) id: String,
     pub(super) changed: Changed,
-    /// The transaction that it took back, as an index.
+    /// The transaction that it reverted, as an index.
     pub(super) undoes: Option<usize>,
 }
 

@@ -18,7 +18,7 @@ fn is_caught(protocol: Protocol) {
 }
 
 #[test]
-fn contents_not_durable_before_the_done_mark_are_noticed() {
+fn contents_not_durable_before_the_done_state_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::Contents));
     is_caught(Protocol { commit, ..PROTOCOL });
 }
@@ -44,7 +44,7 @@ fn contents_that_are_not_known_told_by_their_digests_are_noticed() {
     is_caught(Protocol { classify_contended: recover::classify, ..PROTOCOL });
 }
 
-/// The done state that failed may be there: whoever takes back under it, and is killed, is taken forward.
+/// The done state that failed may be there: whoever rolls back under it, and is killed, is recovered forward.
 #[test]
 fn a_rollback_without_a_look_at_the_name_of_the_journal_is_noticed() {
     let rollback = |n, mark, durable| without(backward::rollback(n, mark, durable), |s| s == RollbackStep::VerifyState);

@@ -52,7 +52,7 @@ fn without_rolling_back_inside() -> Player {
     by(Protocol { rollback, ..PROTOCOL })
 }
 
-/// What goes back into a slot, or out of one, keeps what it wears.
+/// What goes back into a slot, or out of one, keeps its metadata.
 fn without_handing_over() -> Player {
     without_calls(|call| call.operation == FaultOperation::SetMetadata && is_inside(&call.path))
 }
@@ -240,13 +240,13 @@ const NOTICED: [Noticed; 33] = [
     ("a_folder_of_a_redo_that_an_undo_cannot_know_is_told", without_a_history_of_folders, "g is Folder"),
     ("a_history_that_is_full_keeps_the_newest", with_a_newest_that_weighs, "an undo is refused"),
     ("a_late_write_into_an_original_is_named_truly", without_a_look_at_what_goes, "status does not tell"),
-    ("a_late_write_into_what_was_taken_back_is_kept", without_a_look_at_what_goes, "out of reach: F3"),
+    ("a_late_write_into_what_was_rolled_back_is_kept", without_a_look_at_what_goes, "out of reach: F3"),
     (
         "a_mode_given_to_the_new_file_goes_to_what_came_out_in_its_place",
         without_any_permissions,
         "and nothing tells of it",
     ),
-    ("a_mode_set_back_while_a_file_is_taken_back_counts", without_handing_on, "and nothing tells of it"),
+    ("a_mode_set_back_while_a_file_is_rolled_back_counts", without_handing_on, "and nothing tells of it"),
     ("a_recovery_leaves_the_folder_of_another_owner", without_owners_of_folders, "of somebody else's was Some([(\"f\""),
     (
         "a_recovery_tells_of_a_folder_that_it_cannot_know",
@@ -280,7 +280,7 @@ const NOTICED: [Noticed; 33] = [
         without_handing_on,
         "and nothing tells of it",
     ),
-    ("an_attribute_set_while_a_file_is_taken_back_and_put_again_stays", without_handing_on, "and nothing tells of it"),
+    ("an_attribute_set_while_a_file_is_rolled_back_and_put_again_stays", without_handing_on, "and nothing tells of it"),
     ("a_file_that_went_back_before_a_crash_has_its_original", without_a_class_of_what_went_back, "b is as it was"),
     (
         "an_undo_takes_away_a_folder_that_another_undo_made_again",
@@ -324,7 +324,7 @@ const OTHERS: [(&str, &str); 30] = [
     ("a_key_is_not_used_twice_where_what_is_interrupted_cannot_be_listed", "none: no step of the protocol"),
     ("a_mode_that_forbids_writing_can_be_undone", "none: what may be written is refused before the protocol"),
     ("a_mode_that_is_given_to_what_went_back_is_the_last_one", "none: what is handed over is no step of the protocol"),
-    ("a_new_file_that_is_deleted_and_replaced_while_it_is_taken_back", "none: a sentence"),
+    ("a_new_file_that_is_deleted_and_replaced_while_it_is_rolled_back", "none: a sentence"),
     ("a_new_file_staged_at_a_symlink_is_refused_whatever_it_leads_to", "none: a path, before the protocol"),
     ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first_is_noticed"),
     ("a_recovery_ends_where_the_folder_of_a_deleted_file_is_gone", "a_folder_that_is_not_found_again_is_noticed"),

@@ -46,7 +46,7 @@ fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared_is_noticed(
 }
 
 #[test]
-fn folders_taken_back_before_what_is_in_them_are_noticed() {
+fn folders_rolled_back_before_what_is_in_them_are_noticed() {
     let rollback = |n, state: JournalState, durable| {
         let steps = backward::rollback(n, state, durable);
         let is_back = |step: &RollbackStep| matches!(step, RollbackStep::RollBack(_) | RollbackStep::FindFolder(_));

@@ -13,20 +13,20 @@ use crate::proof::explore::scripts;
 use crate::proof::foreign::late;
 
 #[test]
-fn content_taken_back_and_unlinked_without_a_look_is_noticed() {
+fn content_rolled_back_and_unlinked_without_a_look_is_noticed() {
     let script = scripts::three_checked(|_| false).protocol(broken(Protocol { may_go: |_, _, _| true, ..PROTOCOL }));
     is_caught_with(&script, &late::late_writers());
 }
 
 #[test]
-fn content_taken_back_and_told_by_its_inode_alone_is_noticed() {
+fn content_rolled_back_and_told_by_its_inode_alone_is_noticed() {
     let may_go = |record: &Record, _, seen| record.change.staged().is_some_and(|staged| recover::is(seen, staged));
     let script = scripts::three_checked(|_| false).protocol(broken(Protocol { may_go, ..PROTOCOL }));
     is_caught_with(&script, &late::late_writers());
 }
 
 #[test]
-fn content_taken_back_and_unlinked_at_once_is_noticed() {
+fn content_rolled_back_and_unlinked_at_once_is_noticed() {
     let script = late::rejected_then_committed();
     is_caught_with(&script.protocol(broken(Protocol { grace: Duration::ZERO, ..PROTOCOL })), &late::late_writers());
 }
@@ -55,7 +55,7 @@ fn an_undo_that_says_of_every_file_that_it_is_old_is_noticed() {
 }
 
 #[test]
-fn content_put_aside_by_a_commit_and_not_synced_before_the_report_is_noticed() {
-    scenes::what_a_commit_puts_aside(scenes::plain).unwrap();
-    scenes::what_a_commit_puts_aside(scenes::no_sync_of_what_is_kept).unwrap_err();
+fn content_kept_by_a_commit_and_not_synced_before_the_report_is_noticed() {
+    scenes::what_a_commit_keeps(scenes::plain).unwrap();
+    scenes::what_a_commit_keeps(scenes::no_sync_of_what_is_kept).unwrap_err();
 }

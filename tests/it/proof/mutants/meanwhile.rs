@@ -47,7 +47,7 @@ fn an_original_told_by_its_digest_alone_is_noticed() {
 
 #[test]
 fn permissions_that_are_not_handed_over_are_noticed() {
-    let takes_back = |machine: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+    let rolls_back = |machine: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
         }
@@ -57,7 +57,7 @@ fn permissions_that_are_not_handed_over_are_noticed() {
         Arc::new(faults)
     };
     let files = scripts::request(vec![scripts::replaces("c", "one", "two")]);
-    let script = scripts::script("closed").apply_checked(files, |_| false).disturb(takes_back);
+    let script = scripts::script("closed").apply_checked(files, |_| false).disturb(rolls_back);
     is_caught_with(&script, &[("/w/c", ForeignDeed::Chmod(0o600))]);
 }
 
@@ -85,7 +85,7 @@ fn is_handed_on(disturb: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
         }
         Action::Continue
     });
-    // The name of what is made last is taken, so that what was swapped before is taken back.
+    // The name of what is made last is taken, so that what was swapped before is rolled back.
     let (taking, files) =
         (machine.clone(), vec![scripts::replaces("a", "one", "two"), scripts::creates("b2", "b two\n")]);
     let faults = FaultFs::new(disturb(Arc::new(machine.process(1))));

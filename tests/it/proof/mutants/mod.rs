@@ -6,7 +6,7 @@
 //! | barrier 1 left out; a target touched before it | J4 | crash |
 //! | the journal changes after its seal; not synced; named before it is synced | J1, J2 | crash |
 //! | the undo state written into the journal | J2 | crash: it no longer verifies |
-//! | swaps taken back without an undo state; before it is durable | J6 | two foreign writers in a recovery, crash |
+//! | swaps rolled back without an undo state; before it is durable | J6 | two foreign writers in a recovery, crash |
 //! | an undo that becomes done | J6 | the same |
 //! | no done state; done before the look | J5 | crash, a late writer, a foreign writer |
 //! | swaps not looked at; those of a recovery | J5 | a foreign writer, who may change no more than a mode; one in the recovery |
@@ -15,12 +15,12 @@
 //! | permissions not handed over to what goes back, or on to what was put again | – | a foreign `chmod` beside a check that fails, a foreign writer |
 //! | forward without evidence | J8 | crash |
 //! | foreign content in a slot deleted | J7 | a foreign writer |
-//! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | J7 | a late writer; [`late`] |
-//! | a created file taken back by its digest alone | J7 | a foreign creator of the same content |
+//! | what was rolled back or pruned unlinked without a look, by its inode alone, or at once | J7 | a late writer; [`late`] |
+//! | a created file rolled back by its digest alone | J7 | a foreign creator of the same content |
 //! | acknowledged before barrier 2, or without it | J9 | crash |
 //! | recovery without its first sync, without its last, without any | J9 | crash after a kill, crash |
 //! | the folder dropped before the undo is synced; an undo without its barrier | J9 | somebody in the way, crash |
-//! | what is kept, or put aside by a person, not synced before the report | J9 | crash after the report |
+//! | what is kept, or discarded by a person, not synced before the report | J9 | crash after the report |
 //! | originals moved, or exchanged, out of history | J10 | crash |
 //! | a raw move instead of a create and a delete | – | crash: no evidence |
 //! | recovery before locking | – | a waiter whose edits fit only a mixture |
@@ -34,7 +34,7 @@
 //! | a sync of the whole file system believed where it does nothing | – | crash |
 //! | a stage acknowledged before its name is durable; in place before it is itself | – | crash |
 //! | what a power loss left of new content kept as somebody else's; taken for the original | J7 | crash |
-//! | what was written into a new file that was taken back, taken for torn | J7 | a foreign writer and crash |
+//! | what was written into a new file that was rolled back, taken for torn | J7 | a foreign writer and crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
@@ -46,7 +46,7 @@
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
 //! | originals with other names not copied | J10 | `hard_links` |
-//! | a folder that goes not looked into, told by its inode alone; folders taken back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
+//! | a folder that goes not looked into, told by its inode alone; folders rolled back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -122,7 +122,7 @@ fn without_crashes() -> Explorer {
     Explorer { images: 1, worlds: 0, ..Explorer::default() }
 }
 
-/// Somebody takes the name that is to be created, so that what was swapped before it is taken back.
+/// Somebody takes the name that is to be created, so that what was swapped before it is rolled back.
 fn in_the_way() -> Vec<(&'static str, ForeignDeed)> {
     vec![("/w/sub/new", ForeignDeed::Create(b"somebody else's\n".to_vec()))]
 }
@@ -207,7 +207,7 @@ fn a_commit_acknowledged_before_barrier_two_is_noticed() {
 }
 
 #[test]
-fn a_missing_done_mark_is_noticed() {
+fn a_missing_done_state_is_noticed() {
     let commit =
         |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SetState(JournalState::Done));
     is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
@@ -238,7 +238,7 @@ fn a_recovery_forward_without_evidence_is_noticed() {
         RecoveryDecision::Drop if classes.iter().all(|class| *class == Class::Ready) => RecoveryDecision::Forward,
         other => other,
     };
-    is_caught(&scripts::dressed().protocol(broken(Protocol { decide, ..PROTOCOL })));
+    is_caught(&scripts::with_metadata().protocol(broken(Protocol { decide, ..PROTOCOL })));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn foreign_content_deleted_in_a_slot_is_noticed() {
 }
 
 #[test]
-fn a_created_file_taken_back_by_its_digest_alone_is_noticed() {
+fn a_created_file_rolled_back_by_its_digest_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
         Class::Same if matches!(record.change, RecordedChange::Create { .. }) => Class::Done,
         other => other,
@@ -353,7 +353,7 @@ fn classes_told_by_inode_alone_are_noticed() {
 }
 
 #[test]
-fn a_done_mark_before_the_look_is_noticed() {
+fn a_done_state_before_the_look_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let steps = &mut phases[1].steps;
@@ -365,7 +365,7 @@ fn a_done_mark_before_the_look_is_noticed() {
 }
 
 #[test]
-fn a_missing_done_mark_beside_a_late_writer_is_noticed() {
+fn a_missing_done_state_beside_a_late_writer_is_noticed() {
     let commit =
         |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SetState(JournalState::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));

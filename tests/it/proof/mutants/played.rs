@@ -31,17 +31,17 @@ fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
 }
 
 #[test]
-fn a_rollback_without_an_undo_mark_is_noticed() {
+fn a_rollback_without_an_undo_state_is_noticed() {
     let rollback =
         |n, state, durable| without(backward::rollback(n, state, durable), |s| matches!(s, RollbackStep::SetState(_)));
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
+    tells_apart(scenes::written_after_it_was_rolled_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
-fn a_rollback_before_the_undo_mark_is_durable_is_noticed() {
+fn a_rollback_before_the_undo_state_is_durable_is_noticed() {
     let rollback =
         |n, state, durable| without(backward::rollback(n, state, durable), |s| s == RollbackStep::SyncFolder);
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { rollback, ..PROTOCOL });
+    tells_apart(scenes::written_after_it_was_rolled_back, Protocol { rollback, ..PROTOCOL });
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn an_undo_that_becomes_done_is_noticed() {
         JournalState::Undo => forward::finish(ready, JournalState::Sealed),
         _ => forward::finish(ready, state),
     };
-    tells_apart(scenes::written_after_it_was_taken_back, Protocol { decide, finish, ..PROTOCOL });
+    tells_apart(scenes::written_after_it_was_rolled_back, Protocol { decide, finish, ..PROTOCOL });
 }
 
 #[test]
-fn an_undo_mark_that_is_taken_for_none_is_harmless() {
+fn an_undo_state_that_is_taken_for_none_is_harmless() {
     let decide = |state, back, classes: &[Class]| match state {
         JournalState::Undo => recover::decide(JournalState::Sealed, back, classes),
         _ => recover::decide(state, back, classes),
@@ -68,7 +68,7 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
         _ => forward::finish(ready, state),
     };
     let protocol = broken(Protocol { decide, finish, ..PROTOCOL });
-    scenes::written_after_it_was_taken_back(protocol).unwrap();
+    scenes::written_after_it_was_rolled_back(protocol).unwrap();
     let found = crate::proof::foreign::explorer().explore_deeds(&scripts::three().protocol(protocol), &in_the_way(), 8);
     found.unwrap_or_else(|violation| panic!("{violation}"));
 }
@@ -96,7 +96,7 @@ fn a_recovery_before_locking_is_noticed() {
 fn content_kept_and_not_synced_before_the_report_is_noticed() {
     tells_wrapped_apart(scenes::what_a_rollback_keeps, scenes::no_sync_of_what_is_kept);
     for torn in [false, true] {
-        tells_wrapped_apart(|wrap| scenes::what_a_person_puts_aside(wrap, torn), scenes::no_sync_of_what_is_kept);
+        tells_wrapped_apart(|wrap| scenes::what_a_person_discards(wrap, torn), scenes::no_sync_of_what_is_kept);
     }
 }
 
@@ -107,7 +107,7 @@ fn a_trash_emptied_before_a_sync_is_noticed() {
 }
 
 #[test]
-fn an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed() {
+fn an_unswapped_transaction_dropped_without_an_undo_state_and_a_sync_is_noticed() {
     // Each of the two is there for the other: the state, and the sync of the trash.
     let drop_unswapped = |state| without(backward::drop_unswapped(state), |s| s != DropStep::Drop);
     let without_state = broken(Protocol { drop_unswapped, ..PROTOCOL });
@@ -169,7 +169,7 @@ fn content_written_into_a_swapped_file_and_taken_for_torn_is_noticed() {
     let is_incomplete = |record: &Record, seen: Seen, ages: Ages| {
         recover::is_incomplete(record, seen, Ages { touched: Timestamp::new(0, 0), ..ages })
     };
-    tells_apart(scenes::written_into_a_new_file_that_is_taken_back, Protocol { is_incomplete, ..PROTOCOL });
+    tells_apart(scenes::written_into_a_new_file_that_is_rolled_back, Protocol { is_incomplete, ..PROTOCOL });
 }
 
 #[test]

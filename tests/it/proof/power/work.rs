@@ -95,7 +95,7 @@ impl Place<'_> {
     fn step(&self, number: usize, dice: &mut Dice) -> Step {
         let Self { root, disk, variant, .. } = *self;
         let mut old = files(root).unwrap();
-        // An undo takes back what was written last; nobody may have written there since.
+        // An undo reverts what was written last; nobody may have written there since.
         if variant == Variant::Safe && dice.one_of(1, 8) && old.contains_key(Path::new("undoable")) {
             report(root, disk, &["undo"]).unwrap();
             return Step { old, new: files(root).unwrap(), loose: None };

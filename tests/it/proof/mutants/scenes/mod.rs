@@ -16,18 +16,18 @@ use txedit::{Durability, Engine, RecoverOptions, Run, Settings};
 
 use crate::proof::explore::scripts::{self, creates, replaces, request};
 
+mod kept;
 mod lost;
-mod put_aside;
 mod torn;
 
+pub(super) use kept::{
+    a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_keeps,
+    what_a_person_discards, what_a_rollback_keeps,
+};
 pub(super) use lost::{
     a_report_on_ext4, an_adopted_journal, an_original_that_was_not_durable, sections_removed, staged_in_two_calls,
 };
-pub(super) use put_aside::{
-    a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_puts_aside,
-    what_a_person_puts_aside, what_a_rollback_keeps,
-};
-pub(super) use torn::written_into_a_new_file_that_is_taken_back;
+pub(super) use torn::written_into_a_new_file_that_is_rolled_back;
 
 /// What a scene came to, or the promise that was broken.
 pub(super) type Scene = Result<(), String>;
@@ -146,9 +146,9 @@ fn done_with_a_swap_lost() -> SimFs {
 }
 
 /// A transaction is marked done, and one swap is lost. While it is recovered somebody writes the file that is not
-/// swapped, so that the recovery goes back; then somebody writes the file that was taken back; then the power goes, and
-/// takes the first writing and the take-back with it.
-pub(super) fn written_after_it_was_taken_back(protocol: &'static Protocol) -> Scene {
+/// swapped, so that the recovery goes back; then somebody writes the file that was rolled back; then the power goes, and
+/// takes the first writing and the rollback with it.
+pub(super) fn written_after_it_was_rolled_back(protocol: &'static Protocol) -> Scene {
     let machine = done_with_a_swap_lost();
     let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
     let (kept, acting, act) = (Arc::clone(&cuts), machine.clone(), AtomicUsize::new(0));
@@ -201,7 +201,7 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
         let recovered = recovered.map_err(|error| format!("{error}; {image}"))?;
         let is_back = recovered.iter().any(|one| one.action != RecoveryAction::Committed);
         if is_back && !after.exists("/w/deep/new") {
-            return Err(format!("the undo was taken back, and deep/new is not there: {recovered:?}; {image}"));
+            return Err(format!("the undo was rolled back, and deep/new is not there: {recovered:?}; {image}"));
         }
     }
     Ok(())

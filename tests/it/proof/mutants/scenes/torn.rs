@@ -12,7 +12,7 @@ use crate::proof::explore::scripts::{replaces, request};
 
 /// A commit finds that its file was written in the moment of the swap, and takes it back; somebody who opened the new
 /// file before that writes into it; the power goes before anything says that it was ever swapped.
-pub(crate) fn written_into_a_new_file_that_is_taken_back(protocol: &'static Protocol) -> Scene {
+pub(crate) fn written_into_a_new_file_that_is_rolled_back(protocol: &'static Protocol) -> Scene {
     let machine = settled(|_| ());
     let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
     let (kept, acting) = (Arc::clone(&cut), machine.clone());
@@ -25,7 +25,7 @@ pub(crate) fn written_into_a_new_file_that_is_taken_back(protocol: &'static Prot
             }
         }
         if call.verb == "rename" && call.path.ends_with("journal") {
-            let held = held.lock().unwrap().take().expect("it was swapped, and is taken back");
+            let held = held.lock().unwrap().take().expect("it was swapped, and is rolled back");
             held.write_at(0, THEIRS).unwrap();
             *kept.lock().unwrap() = Some(acting.fork());
         }

@@ -49,9 +49,9 @@ pub(crate) fn what_a_rollback_keeps(wrap: Wrap) -> Scene {
     stays_kept(&machine, &paths)
 }
 
-/// Somebody opens a file while the new content is there, and writes after it was taken back. A later commit puts that
+/// Somebody opens a file while the new content is there, and writes after it was rolled back. A later commit puts that
 /// aside and reports it; a power loss right after that leaves it where it was reported.
-pub(crate) fn what_a_commit_puts_aside(wrap: Wrap) -> Scene {
+pub(crate) fn what_a_commit_keeps(wrap: Wrap) -> Scene {
     let machine = settled(|_| ());
     let (acting, held) = (machine.clone(), Arc::new(Mutex::new(None)));
     let opened = Arc::clone(&held);
@@ -85,8 +85,8 @@ fn stays_kept(machine: &SimFs, paths: &[&Path]) -> Scene {
     Ok(())
 }
 
-/// A person has an interrupted transaction put aside, one whose journal does not verify where it is `torn`.
-pub(crate) fn what_a_person_puts_aside(wrap: Wrap, torn: bool) -> Scene {
+/// A person has an interrupted transaction discarded, one whose journal does not verify where it is `torn`.
+pub(crate) fn what_a_person_discards(wrap: Wrap, torn: bool) -> Scene {
     let machine = killed_between_two_swaps();
     let tree = machine.tree();
     let journal = tree.keys().find(|path| path.starts_with("/w/.txedit/txn") && path.ends_with("journal")).unwrap();

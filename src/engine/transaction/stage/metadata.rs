@@ -9,16 +9,16 @@ use crate::plan::{Entry, New};
 
 impl Staging<'_> {
     /// The metadata of a staged file: those of its source, or those that its folder gives a new file.
-    pub(super) fn dress(&self, planned: &Entry, new: &New, prepared: &Prepared) -> Result<Metadata> {
-        let Some(source) = new.dressed_as else {
+    pub(super) fn metadata(&self, planned: &Entry, new: &New, prepared: &Prepared) -> Result<Metadata> {
+        let Some(source) = new.metadata_of else {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
             let path = planned.path.as_path();
-            let mut dress = self.transaction.workspace().fs().inherited(parent, false);
-            if let Ok(dress) = &mut dress {
-                dress.mode = new.state.mode;
+            let mut metadata = self.transaction.workspace().fs().inherited(parent, false);
+            if let Ok(metadata) = &mut metadata {
+                metadata.mode = new.state.mode;
             }
-            return dress.map_err(|e| Error::io("ask what would be inherited by", path, e));
+            return metadata.map_err(|e| Error::io("ask what would be inherited by", path, e));
         };
         let snapshot = &prepared.sources[source].snapshot;
         let mut attributes = snapshot.attributes();
@@ -38,6 +38,6 @@ impl Staging<'_> {
 }
 
 /// The metadata of a file that was just made.
-pub(super) fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
+pub(super) fn current(stat: &Stat, attributes: Attributes) -> Metadata {
     Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
 }

@@ -1,4 +1,4 @@
-//! What was committed can be taken back, whatever it was; and where it cannot, the reason is true.
+//! A committed transaction can be reverted, whatever it was; and where it cannot, the reason is true.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -125,7 +125,7 @@ fn read_only_and_back(here: &Workspace, user: Option<u32>) {
 }
 
 #[test]
-fn what_a_transaction_made_read_only_is_taken_back() {
+fn what_a_transaction_made_read_only_is_reverted() {
     let here = one_file(0o644);
     read_only_and_back(&here, None);
     if !rustix::process::getuid().is_root() {
@@ -140,7 +140,7 @@ fn what_a_transaction_made_read_only_is_taken_back() {
 }
 
 #[test]
-fn what_somebody_else_made_read_only_is_not_taken_back() {
+fn what_somebody_else_made_read_only_is_not_reverted() {
     let here = one_file(0o644);
     here.run(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
     fs::set_permissions(here.path().join("a"), PermissionsExt::from_mode(0o444)).unwrap();

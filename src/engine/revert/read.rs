@@ -1,0 +1,170 @@
+//! Reads what a revert needs: the files that are there now, and the originals of the transaction.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::paths::RevertedPaths;
+use crate::engine::history::Loaded;
+use crate::engine::history::path_history::PathHistory;
+use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
+use crate::engine::transaction::prepare::lock_targets::Parents;
+use crate::engine::transaction::prepare::prepared::{SourceFile, Sources};
+use crate::engine::transaction::prepare::resolve::ResolvedPath;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Metadata, Name};
+use crate::index::{EntryIndex, IndexVec};
+use crate::journal::reverse::PresentTarget;
+use crate::journal::{original_name, slot_name};
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::SourceId;
+
+/// The files that are at the paths of a transaction now.
+pub(super) struct PresentFiles {
+    pub(super) targets: IndexVec<EntryIndex, PresentTarget>,
+    pub(super) snapshots: HashMap<RelPath, Option<Arc<Snapshot>>>,
+}
+
+impl Engine {
+    /// Reads the target of each entry.
+    pub(super) fn present(
+        &self,
+        past: &PathHistory<'_>,
+        (places, parents): (&RevertedPaths, &Parents),
+        rebase: bool,
+        run: Run<'_>,
+    ) -> Result<PresentFiles> {
+        let mut present = PresentFiles { targets: IndexVec::default(), snapshots: HashMap::new() };
+        for (entry, record) in past.loaded.journal.entries.numbered() {
+            let place = &places[entry];
+            let mut snapshot = self.snapshot_of(&record.path, place, parents, run)?;
+            // As many handles as a process may have open would not do for all.
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
+                snapshot.file = None;
+            }
+            let state = snapshot.as_ref().map(Snapshot::state);
+            let carried = match state {
+                Some(state) if rebase => self.carry_back(past, entry, state, run)?,
+                _ => None,
+            };
+            present.targets.push(PresentTarget {
+                state,
+                obstructed: place.stat.is_some() && state.is_none(),
+                missing: place.missing.clone(),
+                within: place.folders_within(),
+                carried,
+            });
+            present.snapshots.insert(place.path.clone(), snapshot.map(Arc::new));
+        }
+        Ok(present)
+    }
+
+    /// The file that is now at the path of an entry.
+    fn snapshot_of(
+        &self,
+        path: &RelPath,
+        place: &ResolvedPath,
+        parents: &Parents,
+        run: Run<'_>,
+    ) -> Result<Option<Snapshot>> {
+        let Some(stat) = &place.stat else { return Ok(None) };
+        if stat.kind != FileKind::File || place.path != *path {
+            // A folder that the transaction made, or a symlink in the place of the file.
+            return Ok(None);
+        }
+        let (_, folder) = &parents[place.folder()];
+        let name = Name::new(folder, path.name());
+        let (snapshot, _) = snapshot::read(&self.workspace, name, stat, ReadMode::Nothing, run.cancel)?;
+        Ok(Some(snapshot))
+    }
+
+    /// Verifies that the file at a place may be replaced. A file that is as the transaction left it may be
+    /// read-only: the transaction made it so, or found it so.
+    pub(super) fn check_restorable(&self, place: &ResolvedPath, now: &PresentTarget, parents: &Parents) -> Result<()> {
+        let path = || self.workspace.root.path().join(place.path.as_path());
+        let (folder_stat, folder) = &parents[place.folder()];
+        match &place.stat {
+            Some(stat) if stat.kind == FileKind::File => {
+                let name = Name::new(folder, place.path.name());
+                let user = self.workspace.host()?.user;
+                match now.carried {
+                    Some(_) => snapshot::check_target(&self.workspace, user, name, stat, folder_stat),
+                    None => snapshot::check_replaceable(user, name, stat, folder_stat),
+                }
+            }
+            _ => snapshot::check_folder(path, folder_stat),
+        }
+    }
+
+    /// The sources of an undo's plan: originals, and current contents into which the undo is merged.
+    pub(super) fn sources(
+        &self,
+        loaded: &Loaded,
+        present: &PresentFiles,
+        parents: &Parents,
+        run: Run<'_>,
+    ) -> Result<Sources> {
+        let mut sources = self.originals(loaded, run)?;
+        for (entry, record) in loaded.journal.entries.numbered() {
+            let is_carried = present.targets[entry].carried.is_some();
+            let Some(Some(snapshot)) = present.snapshots.get(&record.path).filter(|_| is_carried) else { continue };
+            let (_, folder) = &parents[record.path.parent()];
+            let path = record.path.clone();
+            let source = SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
+            sources.insert(SourceId::from(entry), source);
+        }
+        Ok(sources)
+    }
+
+    /// The originals in a transaction's slots, verified: an undo stages copies of them.
+    fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
+        let mut sources = Sources::default();
+        let copied = loaded.copied(&self.workspace)?;
+        for (entry, record) in loaded.journal.entries.numbered() {
+            let Some(before) = record.change.before() else { continue };
+            let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
+            let name = Name::new(&loaded.folder, &slot);
+            let path = name.path();
+            let damaged = |why: &str| {
+                let message = format!("the original of {} in {} {why}", record.path, path.display());
+                Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
+            };
+            let stat = self.workspace.stat(name)?;
+            let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
+            let stat = Arc::new(stat);
+            let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
+            if snapshot.digest != before.digest {
+                return Err(damaged("was written after the commit, by a program that still had it open"));
+            }
+            if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
+                snapshot.file = None;
+            }
+            let source = SourceFile {
+                folder: loaded.folder.clone(),
+                path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
+                snapshot: Arc::new(snapshot),
+                bytes: None,
+            };
+            sources.insert(SourceId::from(entry), source);
+        }
+        Ok(sources)
+    }
+
+    /// The metadata of the folders that a transaction removed.
+    pub(super) fn folder_metadata(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
+        let mut folder_metadata = HashMap::new();
+        for (entry, record) in loaded.journal.entries.numbered() {
+            if record.change.folder_before().is_none() {
+                continue;
+            }
+            let slot = slot_name(entry);
+            let folder = self.workspace.open_beneath(&loaded.folder, &slot)?;
+            let stat = self.workspace.stat_handle(&folder)?;
+            let attributes = self.workspace.attributes(&folder)?;
+            let (mode, user, group) = (stat.mode, stat.user, stat.group);
+            folder_metadata.insert(record.path.clone(), Metadata { mode, user, group, attributes, modified: None });
+        }
+        Ok(folder_metadata)
+    }
+}

@@ -1,0 +1,72 @@
+//! The reports of the files that a revert changes.
+
+use crate::digest::Digest;
+use crate::engine::history::Loaded;
+use crate::engine::report::{Extra, FileReport, Operation};
+use crate::engine::store::snapshot;
+use crate::engine::{Engine, Run};
+use crate::error::Result;
+use crate::index::{EntryIndex, IndexVec};
+use crate::journal::RecordedChange;
+use crate::journal::reverse::PresentTarget;
+use crate::limits;
+use crate::text::diff;
+
+impl Engine {
+    /// What a revert makes of each file, with a diff if one is asked for.
+    pub(super) fn undo_reports(
+        &self,
+        loaded: &Loaded,
+        now: &IndexVec<EntryIndex, PresentTarget>,
+        with_diff: bool,
+        run: Run<'_>,
+    ) -> Result<Vec<FileReport>> {
+        let mut reports = Vec::new();
+        for (entry, record) in loaded.journal.entries.numbered() {
+            let now = &now[entry];
+            let operation = match record.change {
+                RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+                RecordedChange::Edit { .. } => Operation::Replace,
+                RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
+                RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
+                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
+            };
+            let path = record.path.as_path().to_owned();
+            let diff = if with_diff {
+                let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
+                let new = match (&now.carried, record.change.before()) {
+                    // Of another content the splices mean nothing, and may be beyond its end.
+                    (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
+                        return Err(snapshot::changed(&path, "changed since it was read"));
+                    }
+                    (Some(carried), _) => carried.splices.apply(&old),
+                    (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
+                    (None, None) => Vec::new(),
+                };
+                let name = path.display().to_string();
+                Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
+            } else {
+                None
+            };
+            reports.push(FileReport {
+                path: path.into(),
+                operation,
+                edits: Vec::new(),
+                hash_before: now.state.map(|state| state.digest),
+                hash_after: now
+                    .carried
+                    .as_ref()
+                    .map(|carried| carried.state)
+                    .or(record.change.before().copied())
+                    .map(|s| s.digest),
+                extras: Extra {
+                    diff,
+                    rebased: now.carried.as_ref().map(|carried| carried.foreign_diff.clone()),
+                    ..Extra::NONE
+                }
+                .into(),
+            });
+        }
+        Ok(reports)
+    }
+}
