@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
-use crate::index::FileIndex;
+use crate::index::{EditIndex, FileIndex};
 
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
@@ -134,8 +134,8 @@ impl Error {
 
     /// Sets the file entry of the request, from 0.
     #[must_use]
-    pub(crate) fn in_file(mut self, index: usize) -> Self {
-        self.0.file = Some(index);
+    pub(crate) fn in_file(mut self, index: FileIndex) -> Self {
+        self.0.file = Some(index.0);
         self
     }
 
@@ -143,7 +143,7 @@ impl Error {
     #[must_use]
     pub(crate) fn asked_by(self, file: Option<FileIndex>) -> Self {
         match file {
-            Some(FileIndex(file)) => self.in_file(file),
+            Some(file) => self.in_file(file),
             None => self,
         }
     }
@@ -157,8 +157,8 @@ impl Error {
 
     /// Sets the edit of the file entry, from 0.
     #[must_use]
-    pub(crate) fn in_edit(mut self, index: usize) -> Self {
-        self.0.edit = Some(index);
+    pub(crate) fn in_edit(mut self, index: EditIndex) -> Self {
+        self.0.edit = Some(index.0);
         self
     }
 
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_io_error_carries_verb_path_and_kind() {
-        let error = Error::io("rename", "src/a.rs", Errno::NOSPC.into()).in_file(2);
+        let error = Error::io("rename", "src/a.rs", Errno::NOSPC.into()).in_file(FileIndex(2));
         assert_eq!(error.kind(), ErrorKind::DiskFull);
         assert_eq!(error.path(), Some(Path::new("src/a.rs")));
         assert_eq!(error.file(), Some(2));

@@ -1,4 +1,5 @@
-//! Positions that are never taken for each other: of a file in a request, of a path that it resolves to, of an entry.
+//! Positions that are never taken for each other: of a file in a request, of a path that it resolves to, of an entry, of
+//! an edit.
 //!
 //! Every list of the engine that is indexed by one of them is an [`IndexVec`], which no other kind of index gets into.
 
@@ -28,6 +29,10 @@ pub struct TargetIndex(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileIndex(pub usize);
 
+/// An edit of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EditIndex(pub usize);
+
 macro_rules! list_index {
     ($($name:ident)*) => {$(
         impl ListIndex for $name {
@@ -42,7 +47,7 @@ macro_rules! list_index {
     )*};
 }
 
-list_index!(EntryIndex TargetIndex FileIndex);
+list_index!(EntryIndex TargetIndex FileIndex EditIndex);
 
 impl EntryIndex {
     /// The entry before.

@@ -81,6 +81,7 @@ pub(crate) fn status(error: &Error) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::FileIndex;
 
     #[test]
     fn each_class_of_failure_has_its_status() {
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_file_of_the_request_that_vanished_is_a_conflict() {
-        assert_eq!(status(&Error::new(ErrorKind::FileNotFound, "x").in_file(0)), 3);
+        assert_eq!(status(&Error::new(ErrorKind::FileNotFound, "x").in_file(FileIndex(0))), 3);
         assert_eq!(status(&Error::new(ErrorKind::FileNotFound, "x")), 2);
     }
 }

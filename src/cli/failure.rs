@@ -233,6 +233,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::error::MatchPlace;
+    use crate::index::{EditIndex, FileIndex};
     use crate::request::edit::{Anchor, Count, Edit, Matching};
     use crate::request::{Change, FileRequest};
 
@@ -258,8 +259,8 @@ mod tests {
         let places =
             MatchPlaces { total: 7, shown: vec![MatchPlace { line: 4, snippet: "4 | a".to_owned(), unique: None }] };
         let error = Error::new(ErrorKind::AmbiguousMatch, "old_string was found 7 times")
-            .in_file(0)
-            .in_edit(1)
+            .in_file(FileIndex(0))
+            .in_edit(EditIndex(1))
             .detail(Detail::Matches(places));
         let failure = Failure::of(Request { files: vec![file], ..Request::default() }, Shape::Multi)(error);
         let text = plain(&failure.for_people(None));

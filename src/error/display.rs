@@ -80,6 +80,7 @@ mod tests {
     use super::*;
     use crate::errno::Errno;
     use crate::error::ErrorKind;
+    use crate::index::{EditIndex, FileIndex};
 
     fn no_match() -> Error {
         Error::new(ErrorKind::MatchNotFound, "the text was not found")
@@ -88,13 +89,16 @@ mod tests {
     #[test]
     fn file_and_edit_are_named() {
         assert_eq!(
-            no_match().at("src/a.rs").in_file(0).in_edit(1).to_string(),
+            no_match().at("src/a.rs").in_file(FileIndex(0)).in_edit(EditIndex(1)).to_string(),
             "edit 2 in src/a.rs: the text was not found"
         );
         assert_eq!(no_match().at("src/a.rs").to_string(), "src/a.rs: the text was not found");
         // A text that somebody else chose says nothing to a terminal.
         assert_eq!(no_match().at("a\u{1b}[2J").to_string(), "a\\u{1b}[2J: the text was not found");
-        assert_eq!(no_match().in_file(2).in_edit(0).to_string(), "edit 1 in file 3: the text was not found");
+        assert_eq!(
+            no_match().in_file(FileIndex(2)).in_edit(EditIndex(0)).to_string(),
+            "edit 1 in file 3: the text was not found"
+        );
         assert_eq!(no_match().to_string(), "the text was not found");
     }
 
@@ -103,7 +107,7 @@ mod tests {
         let error = Error::io("rename", "src/a.rs", Errno::NOSPC.into());
         assert_eq!(error.to_string(), "cannot rename src/a.rs: No space left on device (os error 28)");
         assert_eq!(
-            error.in_edit(0).to_string(),
+            error.in_edit(EditIndex(0)).to_string(),
             "edit 1: cannot rename src/a.rs: No space left on device (os error 28)"
         );
     }

@@ -136,10 +136,7 @@ impl Builder {
             }
             request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
                 let edited = base.edit(edits)?.map_err(|refused| {
-                    Error::new(refused.kind, refused.message)
-                        .in_file(file.0)
-                        .in_edit(refused.edit)
-                        .detail(refused.detail)
+                    Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
                 })?;
                 applied = edited.applied;
                 Some(match target_ids.origin {

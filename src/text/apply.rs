@@ -14,6 +14,7 @@ use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, RefusedEdit};
 use crate::error::{Detail, ErrorKind, MismatchCause};
+use crate::index::{EditIndex, IndexVec};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
 mod no_match;
@@ -37,7 +38,7 @@ pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     }
     // A patch may insert into an empty file; a text anchor cannot be in one.
     if base.is_empty() && !inserts(&edits[0].anchor) {
-        return Err(refused(0, ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
+        return Err(refused(EditIndex(0), ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
     Editor::new(base, Content::new(base), None).apply_all(edits)
 }
@@ -54,7 +55,7 @@ pub(super) fn edit_excerpt(
 
 pub(super) fn not_text() -> RefusedEdit {
     let message = "the file has a NUL byte and is not text: edits are for text only; write its whole content instead";
-    refused(0, ErrorKind::InvalidEncoding, message, Detail::None)
+    refused(EditIndex(0), ErrorKind::InvalidEncoding, message, Detail::None)
 }
 
 fn inserts(anchor: &Anchor) -> bool {
@@ -66,7 +67,7 @@ fn inserts(anchor: &Anchor) -> bool {
     }
 }
 
-fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> RefusedEdit {
+fn refused(edit: EditIndex, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> RefusedEdit {
     RefusedEdit { edit, kind, message: message.into(), detail }
 }
 
@@ -94,7 +95,7 @@ struct Editor<'a> {
     /// Whether the base is UTF-8, once computed.
     utf8: Option<bool>,
     /// The reverse of each edit that was applied; the oldest are dropped when there are too many places.
-    back: Vec<Option<ContentChanges>>,
+    back: IndexVec<EditIndex, Option<ContentChanges>>,
     kept_places: usize,
     /// The progress of the hunks of a patch.
     progress: hunk::SectionProgress,
@@ -117,18 +118,25 @@ impl EditMatches {
 
 impl<'a> Editor<'a> {
     fn new(base: &'a [u8], content: Content<'a>, utf8: Option<bool>) -> Self {
-        Self { base, content, utf8, back: Vec::new(), kept_places: 0, progress: hunk::SectionProgress::default() }
+        Self {
+            base,
+            content,
+            utf8,
+            back: IndexVec::default(),
+            kept_places: 0,
+            progress: hunk::SectionProgress::default(),
+        }
     }
 
     fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
         let mut applied = Vec::with_capacity(edits.len());
         for (index, edit) in edits.iter().enumerate() {
-            applied.push(self.apply(index, edit)?);
+            applied.push(self.apply(EditIndex(index), edit)?);
         }
         Ok(Edited { splices: self.content.splices(), applied })
     }
 
-    fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, RefusedEdit> {
+    fn apply(&mut self, index: EditIndex, edit: &Edit) -> Result<Applied, RefusedEdit> {
         if needs_utf8(edit) && !self.is_utf8() {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \
                            or use ASCII only";
@@ -174,7 +182,7 @@ impl<'a> Editor<'a> {
     /// The matches of a text, if their number is the required one.
     fn find(
         &self,
-        index: usize,
+        index: EditIndex,
         edit: &Edit,
         text: &[u8],
         count: Count,
@@ -254,7 +262,7 @@ impl<'a> Editor<'a> {
     /// can use.
     fn several(
         &self,
-        index: usize,
+        index: EditIndex,
         matches: &[Range<usize>],
         total: usize,
         apart: impl FnOnce() -> (Vec<Range<usize>>, usize),
@@ -282,7 +290,7 @@ impl<'a> Editor<'a> {
 
     fn check_count(
         &self,
-        index: usize,
+        index: EditIndex,
         count: Count,
         matches: &[Range<usize>],
         total: usize,
@@ -301,7 +309,7 @@ impl<'a> Editor<'a> {
     }
 
     /// The place where a hunk of a patch changes the content.
-    fn place(&mut self, index: usize, edit: &Edit, hunk: &Hunk) -> Result<EditMatches, RefusedEdit> {
+    fn place(&mut self, index: EditIndex, edit: &Edit, hunk: &Hunk) -> Result<EditMatches, RefusedEdit> {
         let misplaced = match hunk::apply(&self.content, hunk, &mut self.progress) {
             Ok(hunk::HunkOutcome { changes, kind }) => {
                 let matches = changes.into_iter().map(|(range, text)| (range, Some(text))).collect();
@@ -313,7 +321,7 @@ impl<'a> Editor<'a> {
             let mut diagnosis =
                 diagnose::diagnose(&self.content.bytes(0..self.content.len()), &hunk.old(), &edit.replacement);
             if let Some(taker) = self.taker(&hunk.old()) {
-                diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker));
+                diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker.0));
                 diagnosis.suggestion = None;
             }
             let message = format!("{message}{}", diagnosis.advice());
@@ -372,7 +380,7 @@ impl<'a> Editor<'a> {
     /// The byte range between two positions given by line and character.
     fn resolve(
         &self,
-        index: usize,
+        index: EditIndex,
         start: Position,
         end: Position,
         encoding: Encoding,
@@ -403,7 +411,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Verifies that `expected` is at `range`.
-    fn check(&self, index: usize, range: &Range<usize>, expected: &[u8]) -> Result<Range<usize>, RefusedEdit> {
+    fn check(&self, index: EditIndex, range: &Range<usize>, expected: &[u8]) -> Result<Range<usize>, RefusedEdit> {
         let len = self.content.len();
         let message = if range.start > range.end || range.end > len {
             format!(

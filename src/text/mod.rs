@@ -20,6 +20,7 @@ mod tolerant;
 mod tests;
 
 use crate::error::{Detail, ErrorKind};
+use crate::index::EditIndex;
 use crate::request::edit::Edit;
 use splice::Splices;
 
@@ -79,7 +80,7 @@ impl MatchKind {
 #[derive(Debug, Clone)]
 pub struct RefusedEdit {
     /// The index of the edit, from 0.
-    pub edit: usize,
+    pub edit: EditIndex,
     /// The kind of error.
     pub kind: ErrorKind,
     /// The message for the reader.

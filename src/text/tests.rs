@@ -33,7 +33,7 @@ fn applied(base: &str, edits: &[Edit]) -> String {
 
 fn refusal(base: &str, edits: &[Edit]) -> (usize, ErrorKind) {
     let refused = edit(base.as_bytes(), edits).unwrap_err();
-    (refused.edit, refused.kind)
+    (refused.edit.0, refused.kind)
 }
 
 /// A token is a line break with its kind, or one byte: the definition that the search must agree with.
@@ -208,7 +208,7 @@ fn check_against_reference(base: &[u8], list: Vec<Edit>) -> Result<(), TestCaseE
             }
             Err(kind) => {
                 let refused = result.expect_err("the reference refuses");
-                prop_assert_eq!((refused.edit, refused.kind), (edits.len() - 1, kind), "{}", refused.message);
+                prop_assert_eq!((refused.edit.0, refused.kind), (edits.len() - 1, kind), "{}", refused.message);
                 if let (Anchor::Text { text, .. }, Detail::NoMatch(diagnosis)) = (&next.anchor, &refused.detail) {
                     let taker = states.iter().rposition(|state| !all_matches(state, text, false).is_empty());
                     let named =
@@ -324,7 +324,7 @@ fn encodings_are_respected() {
     let latin1 = b"caf\xE9 x y";
     assert_eq!(edit(latin1, &[once("x", "z")]).unwrap().splices.apply(latin1), b"caf\xE9 z y");
     let refused = edit(latin1, &[once("x", "z"), once("y", "é")]).unwrap_err();
-    assert_eq!((refused.edit, refused.kind), (1, ErrorKind::InvalidEncoding));
+    assert_eq!((refused.edit.0, refused.kind), (1, ErrorKind::InvalidEncoding));
     assert_eq!(applied("\u{FEFF}a", &[once("a", "é")]), "\u{FEFF}é");
 }
 
@@ -347,5 +347,5 @@ fn the_edit_that_took_an_anchor_away_is_named() {
     let list = [once("foo", "bar"), once("2", "3"), once("bar", "baz"), once("let bar = 1", "x")];
     let refused = edit(b"let foo = 1;\nlet b = 2;\n", &list).unwrap_err();
     let Detail::NoMatch(diagnosis) = refused.detail else { panic!("{:?}", refused.detail) };
-    assert_eq!((refused.edit, diagnosis.cause), (3, Some(MismatchCause::ConsumedByEdit(2))));
+    assert_eq!((refused.edit.0, diagnosis.cause), (3, Some(MismatchCause::ConsumedByEdit(2))));
 }

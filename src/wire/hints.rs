@@ -152,6 +152,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::{EditIndex, FileIndex};
 
     /// The documented codes, and the kind of each.
     fn documented() -> Vec<ErrorKind> {
@@ -221,7 +222,9 @@ mod tests {
 
     #[test]
     fn the_documented_hints_are_word_for_word() {
-        let hint = |kind| recovery_hint(&Error::new(kind, "x").in_file(0).in_edit(0), None, NextStep::to_string);
+        let hint = |kind| {
+            recovery_hint(&Error::new(kind, "x").in_file(FileIndex(0)).in_edit(EditIndex(0)), None, NextStep::to_string)
+        };
         assert_eq!(
             hint(ErrorKind::MatchNotFound),
             "Read the file to see current content, then retry with correct old_string."

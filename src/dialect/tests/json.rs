@@ -1,6 +1,7 @@
 //! The JSON formats.
 
 use super::*;
+use crate::index::{EditIndex, FileIndex};
 
 #[test]
 fn a_workspace_edit_applies_every_kind_of_change() {
@@ -90,7 +91,7 @@ fn changes_without_an_order_are_counted_as_they_are_written() {
     check(Format::WorkspaceEdit, &[("/a", "a"), ("/b", "b")], &patch, &[("/a", "A"), ("/b", "B")]);
     let patch = read(&patch, Format::WorkspaceEdit);
     let failed = |error: Error| patch.explain(error).change();
-    assert_eq!(failed(Error::new(ErrorKind::MatchNotFound, "x").in_file(1).in_edit(0)), Some(1));
+    assert_eq!(failed(Error::new(ErrorKind::MatchNotFound, "x").in_file(FileIndex(1)).in_edit(EditIndex(0))), Some(1));
     assert_eq!(patch.request.files[0].path.to_str(), Some("/b"));
     let finding = |path: &[&str]| Finding {
         kind: ErrorKind::FileNotFound,
@@ -105,7 +106,11 @@ fn changes_without_an_order_are_counted_as_they_are_written() {
     let rename = r#"{"kind":"rename","oldUri":"file:///a","newUri":"file:///c"}"#;
     let (first, last) = (document("file:///a", "A"), document("file:///c", "C"));
     let ordered = read(&format!(r#"{{"documentChanges":[{first},{rename},{last}]}}"#), Format::WorkspaceEdit);
-    let of = |edit: usize| ordered.explain(Error::new(ErrorKind::MatchNotFound, "x").in_file(0).in_edit(edit)).change();
+    let of = |edit: usize| {
+        ordered
+            .explain(Error::new(ErrorKind::MatchNotFound, "x").in_file(FileIndex(0)).in_edit(EditIndex(edit)))
+            .change()
+    };
     assert_eq!((of(0), of(1)), (Some(0), Some(2)));
     let twice = format!(r#"{{"changes":{{"file:///a":{},"file:///%61":{}}}}}"#, edits("B"), edits("A"));
     is_malformed(Format::WorkspaceEdit, &twice, "each file once");

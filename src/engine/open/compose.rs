@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::stored::StoredBase;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::{EditIndex, FileIndex};
 use crate::request::edit::Edit;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
@@ -31,9 +32,9 @@ pub(super) struct ComposedEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddedEntry {
     /// The entry of the request that was added.
-    pub file: usize,
-    /// The number of edits that were staged before.
-    pub edits_before: usize,
+    pub file: FileIndex,
+    /// The first edit that is added: those in front were staged before. `None` if no edit is added.
+    pub first_edit: Option<EditIndex>,
 }
 
 /// Adds a request to what is staged. `is_there` tells whether a path existed before anything was staged. All paths must
@@ -51,7 +52,7 @@ pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<Com
         findings: Findings::new(),
     };
     for (file, entry) in added.files.iter().enumerate() {
-        composition.add(file, entry)?;
+        composition.add(FileIndex(file), entry)?;
     }
     composition.findings.finish()?;
     Ok(composition.entries.into_iter().flatten().collect())
@@ -74,7 +75,7 @@ struct Composition {
 
 /// The result of adding a change to a staged entry.
 enum Merged {
-    Into(FileRequest, usize),
+    Into(FileRequest, Option<EditIndex>),
     Gone,
     Refused(ErrorKind, String),
 }
@@ -92,9 +93,9 @@ impl StagedEntry {
 }
 
 impl Composition {
-    fn add(&mut self, file: usize, entry: &FileRequest) -> Result<()> {
+    fn add(&mut self, file: FileIndex, entry: &FileRequest) -> Result<()> {
         let Self { entries, results, positions, vacated, there, findings } = self;
-        let mut refuse = |field, kind, message: String| findings.push(kind, at_file(file, Some(field)), message);
+        let mut refuse = |field, kind, message: String| findings.push(kind, at_file(file.0, Some(field)), message);
         if let Change::Copy { from, .. } = &entry.change
             && entries.iter().flatten().any(|under| touches(&under.staged.file, from))
         {
@@ -128,7 +129,8 @@ impl Composition {
                 positions.entry(result.to_path_buf()).or_insert(entries.len());
             }
             let staged = StagedEntry { file: entry.clone(), base: None };
-            entries.push(Some(ComposedEntry { staged, added: Some(AddedEntry { file, edits_before: 0 }) }));
+            entries
+                .push(Some(ComposedEntry { staged, added: Some(AddedEntry { file, first_edit: Some(EditIndex(0)) }) }));
             return Ok(());
         };
         if under.added.is_some() {
@@ -137,14 +139,14 @@ impl Composition {
             return Ok(());
         }
         match merge(&under.staged.file, entry, file, there)? {
-            Merged::Into(merged, edits_before) => {
+            Merged::Into(merged, first_edit) => {
                 under.staged.vacated().map(|path| vacated.remove(&path));
                 positions.remove(entry.path.as_path());
                 if let Some(result) = merged.result() {
                     positions.entry(result.to_path_buf()).or_insert(at);
                 }
                 under.staged.file = merged;
-                under.added = Some(AddedEntry { file, edits_before });
+                under.added = Some(AddedEntry { file, first_edit });
             }
             Merged::Gone => {
                 under.staged.vacated().map(|path| vacated.remove(&path));
@@ -173,11 +175,11 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
 }
 
 /// Adds `new` to the result of `old`.
-fn merge(old: &FileRequest, new: &FileRequest, file: usize, there: &HashSet<PathBuf>) -> Result<Merged> {
+fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<PathBuf>) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
     let merged = |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode };
-    let here = |change, edits_before| Ok(Merged::Into(merged(&old.path, change), edits_before));
+    let here = |change, first_edit| Ok(Merged::Into(merged(&old.path, change), first_edit));
     let refused = || {
         let message = format!(
             "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
@@ -190,48 +192,57 @@ fn merge(old: &FileRequest, new: &FileRequest, file: usize, there: &HashSet<Path
             let message = format!("{} is there already, as staged", new.path.display());
             Ok(Merged::Refused(ErrorKind::FileExists, message))
         }
-        (_, Change::Mode) => here(old.change.clone(), usize::MAX),
-        (Change::Mode, _) | (Change::Edit { rename: None, .. }, Change::Write { .. }) => here(new.change.clone(), 0),
+        (_, Change::Mode) => here(old.change.clone(), None),
+        (Change::Mode, _) | (Change::Edit { rename: None, .. }, Change::Write { .. }) => {
+            here(new.change.clone(), Some(EditIndex(0)))
+        }
         (Change::Edit { edits: first, rename }, Change::Edit { edits: then, rename: to }) => {
             let all = first.iter().chain(then).cloned().collect();
-            here(Change::Edit { edits: all, rename: home(old, to.as_ref().or(rename.as_ref())) }, first.len())
+            here(
+                Change::Edit { edits: all, rename: home(old, to.as_ref().or(rename.as_ref())) },
+                Some(EditIndex(first.len())),
+            )
         }
         (Change::Edit { edits, .. }, Change::Rename(to)) => {
-            here(Change::Edit { edits: edits.clone(), rename: home(old, Some(to)) }, usize::MAX)
+            here(Change::Edit { edits: edits.clone(), rename: home(old, Some(to)) }, None)
         }
         (Change::Edit { .. } | Change::Rename(_), Change::Delete) => {
-            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, 0))
+            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None))
         }
-        (Change::Rename(to), Change::Edit { edits, rename }) => {
-            here(Change::Edit { edits: edits.clone(), rename: home(old, rename.as_ref().or(Some(to))) }, 0)
-        }
+        (Change::Rename(to), Change::Edit { edits, rename }) => here(
+            Change::Edit { edits: edits.clone(), rename: home(old, rename.as_ref().or(Some(to))) },
+            Some(EditIndex(0)),
+        ),
         (Change::Rename(_), Change::Rename(to)) => match home(old, Some(to)) {
-            Some(to) => here(Change::Rename(to), usize::MAX),
+            Some(to) => here(Change::Rename(to), None),
             None => Ok(Merged::Gone),
         },
         (Change::Write { content, if_exists }, Change::Edit { edits, rename }) => {
             let content = edited(content, edits, file)?;
             let change = Change::Write { content, if_exists: *if_exists };
             match rename {
-                None => here(change, usize::MAX),
-                Some(to) if *if_exists == IfExists::Fail => Ok(Merged::Into(merged(&to.path, change), usize::MAX)),
+                None => here(change, None),
+                Some(to) if *if_exists == IfExists::Fail => Ok(Merged::Into(merged(&to.path, change), None)),
                 Some(_) => refused(),
             }
         }
         (Change::Write { if_exists, .. }, Change::Write { content, .. }) => {
-            here(Change::Write { content: content.clone(), if_exists: *if_exists }, 0)
+            here(Change::Write { content: content.clone(), if_exists: *if_exists }, None)
         }
         (Change::Write { .. }, Change::Delete) if there.contains(old.path.as_path()) => {
-            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, 0))
+            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None))
         }
         (Change::Write { .. } | Change::Copy { .. }, Change::Delete) => Ok(Merged::Gone),
         (Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }, Change::Rename(to)) => {
-            Ok(Merged::Into(merged(&to.path, old.change.clone()), usize::MAX))
+            Ok(Merged::Into(merged(&to.path, old.change.clone()), None))
         }
         (Change::Copy { from, edits: first }, Change::Edit { edits: then, rename }) => {
             let all = first.iter().chain(then).cloned().collect();
             let path = rename.as_ref().map_or(&old.path, |to| &to.path);
-            Ok(Merged::Into(merged(path, Change::Copy { from: from.clone(), edits: all }), first.len()))
+            Ok(Merged::Into(
+                merged(path, Change::Copy { from: from.clone(), edits: all }),
+                Some(EditIndex(first.len())),
+            ))
         }
         _ => refused(),
     }
@@ -242,7 +253,7 @@ fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
     to.filter(|to| to.path != old.path).cloned()
 }
 
-fn edited(content: &[u8], edits: &[Edit], file: usize) -> Result<Vec<u8>> {
+fn edited(content: &[u8], edits: &[Edit], file: FileIndex) -> Result<Vec<u8>> {
     let edited = text::edit(content, edits).map_err(|refused| {
         Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
     })?;

@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
+use crate::index::FileIndex;
 use crate::limits;
 use crate::path::RelPath;
 use crate::request::edit::{Anchor, Edit};
@@ -125,7 +126,7 @@ impl Engine {
             let Some(content) = self.staged_content(staged, &path, run)? else { continue };
             let edited = text::edit(&content, edits).map_err(|refused| {
                 let error = Error::new(refused.kind, refused.message).detail(refused.detail);
-                error.in_file(file).in_edit(refused.edit).at(&path)
+                error.in_file(FileIndex(file)).in_edit(refused.edit).at(&path)
             })?;
             *edits = places(&content, &edited.splices);
         }

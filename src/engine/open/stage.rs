@@ -14,6 +14,7 @@ use crate::engine::store::snapshot;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::{EditIndex, FileIndex};
 use crate::path::AskedPath;
 use crate::request::validate::Findings;
 use crate::request::{FileRequest, Request};
@@ -64,7 +65,7 @@ impl Engine {
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, found, run)?;
         self.place_edits(&before, &mut added, run)?;
         let tried = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
-        self.look_at_paths_again(request, &added)?;
+        self.verify_paths(request, &added)?;
         let overlaps = match &*found {
             StateLookup::State(state) => overlaps(state, id, &tried)?,
             _ => Vec::new(),
@@ -86,7 +87,7 @@ impl Engine {
 
     /// Verifies that the paths of a request still lead where they did when it was tried: they were resolved one after
     /// the other.
-    fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
+    fn verify_paths(&self, request: &Request, added: &Request) -> Result<()> {
         let now = self.in_root(request);
         for (now, before) in now.files.iter().zip(&added.files) {
             if names(now).ne(names(before)) {
@@ -129,7 +130,7 @@ impl Engine {
         &self,
         opened: &OpenedFolder,
         tried: &[TriedEntry],
-        pinned: &HashSet<usize>,
+        pinned: &HashSet<FileIndex>,
         run: Run<'_>,
     ) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.len());
@@ -151,9 +152,9 @@ impl Engine {
         added: &mut Request,
         found: &mut StateLookup,
         run: Run<'_>,
-    ) -> Result<HashSet<usize>> {
+    ) -> Result<HashSet<FileIndex>> {
         let expecting = added.files.iter().enumerate().filter(|(_, file)| file.expected_hash.is_some());
-        let pinned: HashSet<usize> = expecting.map(|(index, _)| index).collect();
+        let pinned: HashSet<FileIndex> = expecting.map(|(index, _)| FileIndex(index)).collect();
         let Some(opened) = opened.filter(|_| !pinned.is_empty()) else { return Ok(pinned) };
         let staged = self.preview_of(opened, found, run)?.report.files;
         for (index, file) in added.files.iter_mut().enumerate() {
@@ -162,7 +163,7 @@ impl Engine {
             let (Some(expected), Some(report)) = (file.expected_hash, staged.iter().find(of_file)) else { continue };
             if report.hash_after != Some(expected) {
                 let message = format!("{} as staged is not the file that the edits were made for", file.path.display());
-                return Err(Error::new(ErrorKind::HashMismatch, message).in_file(index).at(&file.path));
+                return Err(Error::new(ErrorKind::HashMismatch, message).in_file(FileIndex(index)).at(&file.path));
             }
             file.expected_hash = None;
         }
@@ -173,7 +174,8 @@ impl Engine {
 /// The reports of what was added, as the result of all edits.
 fn added_reports(tried: &[TriedEntry]) -> Vec<FileReport> {
     let reports = tried.iter().filter_map(|TriedEntry { composed, report }| {
-        let edits = report.edits.get(composed.added?.edits_before..).unwrap_or_default().to_vec();
+        let first = composed.added?.first_edit;
+        let edits = first.and_then(|EditIndex(first)| report.edits.get(first..)).unwrap_or_default().to_vec();
         Some(FileReport { edits, ..report.clone() })
     });
     reports.collect()
@@ -182,10 +184,10 @@ fn added_reports(tried: &[TriedEntry]) -> Vec<FileReport> {
 /// An error of the whole request, in terms of what was just added.
 fn name(composed: &[ComposedEntry], error: Error) -> Error {
     let Some(added) = error.file().and_then(|file| composed.get(file)?.added) else { return error.in_no_file() };
-    let edit = error.edit().and_then(|edit| edit.checked_sub(added.edits_before));
+    let edit = error.edit().zip(added.first_edit).and_then(|(edit, EditIndex(first))| edit.checked_sub(first));
     let error = error.in_file(added.file);
     match edit {
-        Some(edit) => error.in_edit(edit),
+        Some(edit) => error.in_edit(EditIndex(edit)),
         None => error,
     }
 }

@@ -27,7 +27,7 @@ use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
-use crate::index::EntryIndex;
+use crate::index::{EntryIndex, FileIndex};
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -286,7 +286,7 @@ impl<'a> CommitWalk<'a> {
                     worse = worse.at(path);
                 }
                 if let Some(file) = error.file() {
-                    worse = worse.in_file(file);
+                    worse = worse.in_file(FileIndex(file));
                 }
                 worse
             }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Editor, refused};
 use crate::error::{Detail, ErrorKind};
+use crate::index::EditIndex;
 use crate::text::MatchKind;
 use crate::text::RefusedEdit;
 use crate::text::locate::{OverlapRule, places};
@@ -35,7 +36,7 @@ impl Editor<'_> {
     }
 
     /// Refuses an anchor that begins with an empty line: that may be the end of a line, or a line of its own.
-    pub(super) fn untold_where(&self, index: usize, ranges: &[Range<usize>]) -> RefusedEdit {
+    pub(super) fn untold_where(&self, index: EditIndex, ranges: &[Range<usize>]) -> RefusedEdit {
         let message = "old_string begins with an empty line, and may be meant at any of these places: put the line above \
                        that in front of it, or leave the empty line out";
         let detail = Detail::Matches(places(&self.content, ranges, ranges.len()));

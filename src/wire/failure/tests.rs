@@ -4,6 +4,7 @@ use super::*;
 use crate::error::{Conflict, ErrorKind, Finding, KeptContent, NextStep, NotOld};
 use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::error::{MatchPlace, MatchPlaces};
+use crate::index::{EditIndex, FileIndex};
 use crate::request::validate::{PathRule, at_edit, at_file};
 use crate::wire::parse;
 
@@ -34,8 +35,8 @@ fn a_missing_match_in_one_file_is_explained() {
         suggestion: Some("old  1".into()),
     };
     let error = Error::new(ErrorKind::MatchNotFound, "old_string is not in f0")
-        .in_file(0)
-        .in_edit(1)
+        .in_file(FileIndex(0))
+        .in_edit(EditIndex(1))
         .detail(Detail::NoMatch(Box::new(diagnosis)));
     let expected = json!({
         "success": false, "error_code": "MATCH_NOT_FOUND",
@@ -56,8 +57,10 @@ fn a_missing_match_in_one_file_is_explained() {
 fn several_matches_are_listed_with_their_places() {
     let places =
         MatchPlaces { total: 9, shown: vec![MatchPlace { line: 4, snippet: "4: old 0".into(), unique: None }] };
-    let error =
-        Error::new(ErrorKind::AmbiguousMatch, "9 matches").in_file(1).in_edit(0).detail(Detail::Matches(places));
+    let error = Error::new(ErrorKind::AmbiguousMatch, "9 matches")
+        .in_file(FileIndex(1))
+        .in_edit(EditIndex(0))
+        .detail(Detail::Matches(places));
     let answer = answer(&error, &request(&[1, 2, 1]), Shape::Multi);
     assert_eq!(answer["error"], "Edit 1 of 2 in file 2 of 3 failed: 9 matches");
     assert_eq!(answer["message"], "Operation failed. No changes applied - all files unchanged.");
@@ -77,7 +80,7 @@ fn a_rollback_lists_what_it_restored_and_what_it_kept() {
     let kept =
         KeptContent { path: "f1".into(), kept_path: ".txedit/kept/t/1".into(), reason: "changed meanwhile".into() };
     let error = Error::new(ErrorKind::ConcurrentModification, "f1 changed")
-        .in_file(1)
+        .in_file(FileIndex(1))
         .outcome_is(Outcome::RolledBack)
         .keeping(vec![kept])
         .of_transaction("t");
@@ -101,7 +104,7 @@ fn paths_that_a_rollback_did_not_restore_are_named() {
         on_top,
         reason: "another program was there".into(),
     };
-    let changed = || Error::new(ErrorKind::ConcurrentModification, "f1 changed").in_file(1);
+    let changed = || Error::new(ErrorKind::ConcurrentModification, "f1 changed").in_file(FileIndex(1));
     let error = changed().rolled_back_but(vec![not_old(0, true), not_old(1, false), not_old(2, false)]);
     let partly = answer(&error, &request(&[1, 1, 1, 1]), Shape::Multi);
     assert_eq!((&partly["outcome"], &partly["retryable"]), (&json!("partly_rolled_back"), &json!(false)));
@@ -122,7 +125,7 @@ fn paths_that_a_rollback_did_not_restore_are_named() {
     let whole = answer(&changed().rolled_back_but(vec![not_old(1, false)]), &request(&[1, 1]), Shape::Multi);
     assert_eq!((&whole["outcome"], whole.get("not_restored")), (&json!("rolled_back"), None));
     // The file that failed can be the one that could not be restored.
-    let single = changed().in_file(0).rolled_back_but(vec![not_old(0, true)]);
+    let single = changed().in_file(FileIndex(0)).rolled_back_but(vec![not_old(0, true)]);
     assert_eq!(answer(&single, &request(&[1]), Shape::Multi)["file_statuses"][0]["status"], "not_restored");
     let single = answer(&single, &request(&[1]), Shape::Single);
     assert_eq!(
@@ -142,7 +145,8 @@ fn where_a_check_failed_no_file_did() {
 
 #[test]
 fn nothing_is_claimed_where_recovery_is_required() {
-    let error = Error::new(ErrorKind::Timeout, "sync failed").outcome_is(Outcome::RecoveryRequired).in_file(0);
+    let error =
+        Error::new(ErrorKind::Timeout, "sync failed").outcome_is(Outcome::RecoveryRequired).in_file(FileIndex(0));
     for (shape, message) in [
         (Shape::Single, "Operation failed. The file may be old or new until a recovery has run."),
         (Shape::Multi, "Operation failed. Some files may be old and some new until a recovery has run."),

@@ -22,7 +22,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     let edited = text::edit(base, &edits);
     if let Err(why) = &edited {
-        assert!(why.edit < edits.len() && !why.message.is_empty());
+        assert!(why.edit.0 < edits.len() && !why.message.is_empty());
     }
     let result = edited.ok().map(|edited| {
         let result = edited.splices.apply(base);

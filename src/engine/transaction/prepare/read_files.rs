@@ -41,7 +41,7 @@ impl FileReading<'_, '_> {
     fn one(&mut self, file: FileIndex, builder: &mut Builder) -> Result<FileReport> {
         let (request, entry, target_ids) = (self.request, &self.request.files[file.0], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
-        let named = |e: Error| e.in_file(file.0);
+        let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.include_content;
         // An entry that leaves a path does not matter to the new file that takes it.
         let is_new =
@@ -75,7 +75,7 @@ impl FileReading<'_, '_> {
         };
         let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
         let edits = builder.add(file, entry, target_ids, base).map_err(|error| {
-            elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file.0)).at(&entry.path)
+            elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file)).at(&entry.path)
         })?;
         let new = match entry.change {
             Change::Delete => None,
@@ -101,5 +101,5 @@ fn check_expected_hash(
     }
     let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
     let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
-    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file.0).at(&entry.path))
+    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
 }

@@ -234,7 +234,7 @@ impl Targets for RequestPaths {
                 Err(error) if is_about_the_path(error.kind()) => {
                     part.find(&mut findings, error.kind(), error.message().to_owned());
                 }
-                Err(error) => return Err(error.in_file(part.file.0)),
+                Err(error) => return Err(error.in_file(part.file)),
             }
         }
         make_way(&mut places, &mut findings);
