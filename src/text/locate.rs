@@ -264,6 +264,8 @@ impl Surroundings {
         let mut ends = vec![0];
         ends.extend(memchr_iter(b'\n', &self.after));
         ends.extend(self.to_end.then_some(self.after.len()));
+        // A text that ends with a carriage return also fits the first half of a line break.
+        ends.retain(|&end| end == 0 || self.after[end - 1] != b'\r');
         ends.dedup();
         ends.truncate(EXTRA_LINES + 1);
         ends
@@ -283,7 +285,10 @@ fn unique(content: &Content<'_>, range: &Range<usize>, index: usize, all: &[Surr
         (!all.iter().enumerate().any(|(at, other)| at != index && fits(other))).then_some((before, after))
     })?;
     let anchor = segments(&content.bytes(range.clone())).join(&b'\n');
-    String::from_utf8([before, &anchor, after].concat()).ok().filter(|text| text.len() <= 2 * EXTRA_BYTES)
+    let text = String::from_utf8([before, &anchor, after].concat()).ok()?;
+    // A carriage return at the end of a line would be read as a part of the line feed behind it.
+    let text = if text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
+    Some(text).filter(|text| text.len() <= 2 * EXTRA_BYTES)
 }
 
 fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> MatchPlace {

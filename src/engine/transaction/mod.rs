@@ -108,9 +108,12 @@ impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { prepared, locks, mut found } = ready;
-        // The transaction may have been held for long: the folder that is at `.txedit` now counts. Checked before the
-        // state folder is made, so that a refusal leaves nothing behind.
-        found.verify(&self.workspace)?;
+        // The transaction may have been held for long: the folder that is at `.txedit` now counts. One that appeared
+        // meanwhile is found when ours cannot be made.
+        if let StateLookup::State(_) | StateLookup::Ignored(_) = found {
+            found.verify(&self.workspace)?;
+        }
+        // Before the state folder is made, so that a refusal leaves nothing behind.
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found)?;
         let durable = self.settings.durability == Durability::Power;

@@ -52,4 +52,21 @@ proptest! {
             prop_assert!((first..=first + extra).contains(&place.line));
         }
     }
+
+    #[test]
+    fn the_text_of_a_place_among_carriage_returns_applies_there(
+        lines in vec(select(vec!["a", "a\r", "go", "go\r", "\rgo", "\r"]), 2..12),
+        endings in vec(select(vec!["\n", "\r\n"]), 12),
+    ) {
+        let base: String = lines.iter().zip(&endings).flat_map(|(line, ending)| [*line, ending]).collect();
+        let Err(refused) = edit(base.as_bytes(), &[once("go")]) else { return Ok(()) };
+        let Detail::Matches(places) = refused.detail else { return Ok(()) };
+        for place in places.shown {
+            let Some(unique) = place.unique else { continue };
+            let edited = edit(base.as_bytes(), &[once(&unique)]);
+            let edited = edited.map_err(|refused| TestCaseError::fail(format!("{unique:?}: {}", refused.message)))?;
+            let first = edited.applied[0].lines[0];
+            prop_assert!((first..=first + unique.matches('\n').count()).contains(&place.line), "{unique:?} of {base:?}");
+        }
+    }
 }
