@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::tree::{NEW, OLD, Tree, content};
 
-/// A way of replacing all files of a tree. None of them can be taken back, and only the first leaves each file whole
+/// A way of replacing all files of a tree. None of them can be rolled back, and only the first leaves each file whole
 /// after a power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Floor {

@@ -95,7 +95,7 @@ impl Workspace {
         assert_eq!(self.tree.holding(self.now()), files, "files hold {:?}", self.now());
     }
 
-    /// The next request as one that is taken back when it is interrupted: a check was to decide, and never ran.
+    /// The next request as one that is rolled back when it is interrupted: a check was to decide, and never ran.
     pub(crate) fn checked(&self) -> Request {
         self.next().clone().check(Check::new(vec!["true".into()]))
     }
