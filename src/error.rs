@@ -213,7 +213,14 @@ impl Error {
         self
     }
 
-    /// Sets the next steps, the best first.
+    /// Replaces the next steps.
+    #[must_use]
+    pub(crate) fn next_instead(mut self, steps: impl Iterator<Item = NextStep>) -> Self {
+        self.0.next_steps = steps.collect();
+        self
+    }
+
+    /// Adds next steps, the best first.
     #[must_use]
     pub(crate) fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.0.next_steps.extend(steps);

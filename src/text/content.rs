@@ -185,7 +185,11 @@ impl<'a> Content<'a> {
         let keep = self.pieces.partition_point(|p| p.at + p.len <= first.start);
         let old = self.pieces.split_off(keep);
         let mut walk = PieceWalk { pieces: &old, index: 0, skip: 0 };
+        let mut done = 0;
         for (range, spans) in changes.iter() {
+            // The walk does not go back: of a change that overlaps the one before, nothing would be replaced.
+            assert!(done <= range.start && range.start <= range.end, "changes come in order and do not overlap");
+            done = range.end;
             walk.until(range.start, |span, feeds| self.push(span, feeds));
             let start = self.len();
             walk.until(range.end, |span, _| back.spans.push(span));

@@ -79,7 +79,7 @@ impl Splices {
     }
 
     fn apart(list: Vec<Splice>) -> Self {
-        debug_assert!(
+        assert!(
             list.is_sorted_by(|a, b| a.range.end < b.range.start),
             "splices are sorted, and bytes that stay are between them"
         );
@@ -172,7 +172,7 @@ impl Splices {
                 Piece::New(bytes) => new.extend_from_slice(bytes),
             }
         }
-        debug_assert_eq!(new.len(), self.new_len(old.len()), "the pieces are the new content");
+        assert_eq!(new.len(), self.new_len(old.len()), "the pieces are the new content");
         new
     }
 }

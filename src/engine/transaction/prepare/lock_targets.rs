@@ -145,7 +145,7 @@ impl Engine {
         let done = done.map_err(|error| match error.kind() {
             // No file of this request was touched, and the next command finds the other transaction as it was.
             ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
-            _ => error,
+            _ => self.named_there(touching, error),
         })?;
         match done.action {
             _ if done.required => Err(self.in_the_way(touching, &done.reason(), done.next_steps.clone())),
@@ -175,16 +175,26 @@ impl Engine {
         if steps.is_empty() {
             steps.push(NextStep::Recover { id: Some(id.clone()) });
         }
-        // Only the workspace whose state folder has the transaction knows its id.
-        let root = touching.state.workspace.root.path();
-        if root != self.workspace.root.path() {
-            let there = |step| NextStep::In { root: root.to_owned(), step: Box::new(step) };
-            steps = steps.into_iter().map(there).collect();
-        }
         let message = format!("an interrupted transaction, {id}, touches these files: {why}");
         // The files of this request are as they were: the other transaction needs recovery.
         let error = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged);
-        error.of_transaction(id).with_next(steps)
+        self.named_there(touching, error.of_transaction(id).with_next(steps))
+    }
+
+    /// The error with steps that lead to the workspace of the transaction, if that is another one: no other knows its
+    /// id.
+    fn named_there(&self, touching: &conflicts::Touching, error: Error) -> Error {
+        let root = touching.state.workspace.root.path();
+        if root == self.workspace.root.path() {
+            return error;
+        }
+        let needs_recovery =
+            error.kind() == ErrorKind::RecoveryRequired || error.outcome() == Outcome::RecoveryRequired;
+        let steps = match error.next_steps() {
+            [] if needs_recovery => vec![NextStep::Recover { id: Some(touching.id.clone()) }, NextStep::Status],
+            steps => steps.to_vec(),
+        };
+        error.next_instead(steps.into_iter().map(|step| NextStep::In { root: root.to_owned(), step: Box::new(step) }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -280,8 +281,8 @@ fn a_command_that_is_named_says_the_root_that_was_named() {
     assert_eq!(here.run(&["status", "--json"]).exits(0).json()["interrupted"], json!([]));
 }
 
-#[test]
-fn a_transaction_above_the_root_is_recovered_where_it_is() {
+/// A workspace with a folder `sub` of its own root, and a transaction of the outer one that was killed in mid-commit.
+fn killed_above() -> Workspace {
     let here = Workspace::new();
     here.write(".git/HEAD", "");
     here.write("sub/.git/HEAD", "");
@@ -294,9 +295,19 @@ fn a_transaction_above_the_root_is_recovered_where_it_is() {
     let mut child = commit_that_waits(&here, "swap");
     child.kill().unwrap();
     child.wait().unwrap();
+    here
+}
+
+/// Runs a command in `sub`.
+fn in_sub(here: &Workspace, arguments: &[&str]) -> Ran {
+    run(here.command(arguments).current_dir(here.path().join("sub")))
+}
+
+#[test]
+fn a_transaction_above_the_root_is_recovered_where_it_is() {
+    let here = killed_above();
     here.write("sub/1", "theirs").write("sub/3", "theirs too");
-    let mut edit = here.command(&["edit", "1", "--old", "theirs", "--new", "ours", "--json"]);
-    let failed = run(edit.current_dir(here.path().join("sub")));
+    let failed = in_sub(&here, &["edit", "1", "--old", "theirs", "--new", "ours", "--json"]);
     let hint = failed.exits(6).json()["recovery_hint"].as_str().unwrap().to_owned();
     let mut command = recover_command(&hint);
     assert_eq!(command[0], "--root", "{hint}");
@@ -304,7 +315,22 @@ fn a_transaction_above_the_root_is_recovered_where_it_is() {
     command.truncate(4);
     command.push("--back".to_owned());
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let mut recover = here.command(&words);
-    run(recover.current_dir(here.path().join("sub"))).exits(6);
+    in_sub(&here, &words).exits(6);
     assert_eq!(here.run(&["status", "--json"]).exits(0).json()["interrupted"], json!([]));
+}
+
+#[test]
+fn what_stops_the_recovery_of_a_transaction_above_the_root_is_told_with_that_root() {
+    let here = killed_above();
+    let history = here.path().join(".txedit/history");
+    fs::set_permissions(&history, fs::Permissions::from_mode(0o777)).unwrap();
+    let failed = in_sub(&here, &["edit", "1", "--old", "new", "--new", "ours", "--json"]);
+    let answer = failed.exits(6).json();
+    assert!(answer["error"].as_str().unwrap().contains(".txedit/history"), "{answer:#}");
+    let hint = answer["recovery_hint"].as_str().unwrap();
+    fs::set_permissions(&history, fs::Permissions::from_mode(0o700)).unwrap();
+    let command = recover_command(hint);
+    let words: Vec<&str> = command.iter().take(4).map(String::as_str).collect();
+    in_sub(&here, &words).exits(0);
+    assert_eq!(fs::read(here.path().join("sub/3")).unwrap(), b"new");
 }

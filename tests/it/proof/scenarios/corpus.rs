@@ -15,7 +15,7 @@
 //! | permissions that were revoked come back | `an_attribute_set_in_the_moment_of_the_swap_is_not_lost`, `a_chown_by_a_check_that_fails_is_not_silently_undone` |
 //! | a folder that moves in the window | `a_folder_moved_in_the_moment_of_the_swap_is_a_conflict` |
 //! | root in a workspace of somebody else | `hostile/attacker.rs nothing_of_roots_changes_under_attack`, `hostile/mod.rs what_is_staged_is_deleted_through_the_held_folder` |
-//! | too many open files for an undo | `front_ends/cli/rolled_back.rs an_undo_of_many_files_needs_no_more_open_files_than_their_commit` |
+//! | too many open files for an undo | `front_ends/cli/revert.rs an_undo_of_many_files_needs_no_more_open_files_than_their_commit` |
 //! | an undo refused after `mode: 444` | `a_mode_that_forbids_writing_can_be_undone` |
 //! | another name of an original edited in place | `another_name_of_an_original_may_be_written` |
 //! | an undo takes the wrong one after the clock went back | `the_newest_is_undone_where_the_clock_went_back` |
