@@ -180,6 +180,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
     let expected_hash = old.expected_hash.or(new.expected_hash);
     let merged = |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode };
     let here = |change, first_edit| Ok(Merged::Into(merged(&old.path, change), first_edit));
+    let gone = || Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None));
     let refused = || {
         let message = format!(
             "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
@@ -206,9 +207,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
         (Change::Edit { edits, .. }, Change::Rename(to)) => {
             here(Change::Edit { edits: edits.clone(), rename: home(old, Some(to)) }, None)
         }
-        (Change::Edit { .. } | Change::Rename(_), Change::Delete) => {
-            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None))
-        }
+        (Change::Edit { .. } | Change::Rename(_), Change::Delete) => gone(),
         (Change::Rename(to), Change::Edit { edits, rename }) => here(
             Change::Edit { edits: edits.clone(), rename: home(old, rename.as_ref().or(Some(to))) },
             Some(EditIndex(0)),
@@ -229,9 +228,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
         (Change::Write { if_exists, .. }, Change::Write { content, .. }) => {
             here(Change::Write { content: content.clone(), if_exists: *if_exists }, None)
         }
-        (Change::Write { .. }, Change::Delete) if there.contains(old.path.as_path()) => {
-            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None))
-        }
+        (Change::Write { .. }, Change::Delete) if there.contains(old.path.as_path()) => gone(),
         (Change::Write { .. } | Change::Copy { .. }, Change::Delete) => Ok(Merged::Gone),
         (Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }, Change::Rename(to)) => {
             Ok(Merged::Into(merged(&to.path, old.change.clone()), None))

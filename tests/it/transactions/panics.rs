@@ -95,6 +95,6 @@ fn an_observer_that_panics_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_check_that_panics_takes_everything_back() {
+fn a_check_that_panics_rolls_everything_back() {
     assert_eq!(applied(Some(Decides::Panics), usize::MAX), (Some(Phase::Check), false));
 }

@@ -106,7 +106,7 @@ fn a_check_sees_the_new_files_and_its_success_commits() {
 }
 
 #[test]
-fn a_check_that_fails_puts_everything_back_with_fresh_times() {
+fn a_check_that_fails_rolls_everything_back_with_fresh_times() {
     let here = workspace();
     let before = fs::metadata(here.path().join("a")).unwrap();
     Command::new("touch").args(["-d", "2020-01-01", "a", "old"]).current_dir(here.path()).status().unwrap();

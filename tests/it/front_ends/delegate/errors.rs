@@ -60,7 +60,7 @@ fn a_program_that_is_not_there_says_how_to_install_it() {
 #[test]
 fn a_hundred_megabytes_are_not_waited_for() {
     let endless = "head -c 100000000 /dev/zero | tr '\\0' x; touch \"$SEEN/finished\"";
-    let lines = "i=0; while [ $i -lt 1600 ]; do printf '{\"role\":\"tool\",\"content\":\"'; head -c 65536 /dev/zero | \
+    let lines = "i=0; while [ $i -lt 200 ]; do printf '{\"role\":\"tool\",\"content\":\"'; head -c 524288 /dev/zero | \
                  tr '\\0' x; echo '\"}'; i=$((i+1)); done; touch \"$SEEN/finished\"";
     for script in [endless, lines] {
         let office = Office::with(script);

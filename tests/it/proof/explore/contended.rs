@@ -20,7 +20,7 @@ fn all() -> [Script; 6] {
 }
 
 #[test]
-fn crashes_take_everything_back() {
+fn crashes_roll_everything_back() {
     for script in all() {
         explore(&script);
     }

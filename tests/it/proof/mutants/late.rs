@@ -46,7 +46,7 @@ fn an_undo_that_says_of_every_file_that_it_is_old_is_noticed() {
     let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
     let deeds =
         [("/w/a", ForeignDeed::Write(b"theirs\n".to_vec())), ("/w/b", ForeignDeed::Write(b"theirs\n".to_vec()))];
-    match without_crashes().explore_two_deeds(&script, &deeds, 1) {
+    match without_crashes().explore_two_deeds(&script, &deeds, 7) {
         Ok(found) => panic!("not noticed: {found}"),
         Err(violation) => {
             assert!(violation.what.contains("nobody is told"), "{violation}");
