@@ -163,6 +163,10 @@ impl Splices {
     }
 
     /// The whole new content.
+    ///
+    /// # Panics
+    ///
+    /// If the old content is shorter than the one that the splices were made for.
     #[must_use]
     pub fn apply(&self, old: &[u8]) -> Vec<u8> {
         let mut new = Vec::with_capacity(self.new_len(old.len()));
