@@ -191,7 +191,9 @@ impl Survey<'_> {
     /// any edit: the next one, or the last one of the content.
     fn shows_a_break(&self, island: &Island, bytes: &[u8], size: usize) -> bool {
         let after = bytes.get(island.last + self.touched - island.range.start..).unwrap_or_default();
-        let before = &bytes[..(self.margin - self.touched).min(bytes.len())];
+        // Of a line feed in front of which the content was cut off, nothing tells whether it ends a CRLF.
+        let cut = usize::from(island.range.start > 0);
+        let before = bytes.get(cut..(self.margin - self.touched).min(bytes.len())).unwrap_or_default();
         memchr(b'\n', after).is_some() || island.range.end == size && memchr(b'\n', before).is_some()
     }
 }

@@ -95,4 +95,6 @@ fn what_is_no_text_is_refused_and_what_needs_more_is_left_to_the_whole() {
     assert!(Survey::new(&[Edit { anchor, replacement: Vec::new() }]).is_none());
     let lines = [edit("a", "b\nc", Count::Once)];
     assert!(excerpt(b"_______________ a _______________", &lines, 2, 5).is_none(), "no line break in sight");
+    assert!(excerpt(b"\r\n___a", &lines, 2, 5).is_none(), "half a line break in sight");
+    assert!(excerpt(b"\r\n___a", &lines, 3, 5).is_some());
 }
