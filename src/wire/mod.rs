@@ -2,8 +2,11 @@
 
 mod convert;
 pub mod failure;
+mod fault_words;
 pub mod hints;
 pub mod history;
+#[cfg(feature = "mcp")]
+mod lenient;
 pub mod open;
 pub mod read;
 pub mod replace;

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "mcp")]
 mod arguments;
+#[cfg(feature = "mcp")]
+mod field_names;
 mod object;
 
 use serde::{Deserialize, Serialize};
@@ -13,9 +15,12 @@ use serde_path_to_error::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::{Findings, at_edit, at_file};
+use crate::wire::fault_words::in_json_words;
 
 #[cfg(feature = "mcp")]
 pub(super) use arguments::from_arguments;
+#[cfg(feature = "mcp")]
+pub(super) use field_names::field_names;
 use object::{FromObject, read_object};
 
 /// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.
@@ -208,7 +213,7 @@ impl ParseFault {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
         let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
-        let message = if error.is_data() { text.to_owned() } else { format!("not JSON: {text}") };
+        let message = if error.is_data() { in_json_words(text) } else { format!("not JSON: {text}") };
         Self { place, message, line, column }
     }
 }

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::failure::FailureJson;
-use super::request::{EditJson, FileRequestJson, from_arguments};
+use super::fault_words::{in_json_words, unknown_field};
+use super::lenient::{Lenient, TextValues};
+use super::request::{EditJson, FileRequestJson, field_names, from_arguments};
 use crate::error::{Detail, Error, ErrorKind, Finding, Result};
 use crate::request::Request;
 use crate::request::validate::{PathRule, at_file};
@@ -170,7 +172,14 @@ pub(crate) struct UndoTransaction {
 
 /// Reads arguments of one level. The tool checks for missing ones.
 pub(crate) fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+    let known = field_names::<T>();
+    let others = arguments.keys().filter(|name| !known.contains(&name.as_str()));
+    let others: Vec<_> =
+        others.map(|name| finding(vec![name.clone()], unknown_field(name, known.iter().copied()))).collect();
+    if !others.is_empty() {
+        return Err(Error::findings(others));
+    }
+    serde_path_to_error::deserialize(Lenient(Value::Object(arguments), &TextValues::default())).map_err(|error| {
         let segment = |segment: &Segment| match segment {
             Segment::Seq { index } => Some(index.to_string()),
             Segment::Map { key } => Some(key.clone()),
@@ -178,7 +187,7 @@ pub(crate) fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T>
             Segment::Unknown => None,
         };
         let path = error.path().iter().filter_map(segment).collect();
-        Error::findings(vec![finding(path, error.inner().to_string())])
+        Error::findings(vec![finding(path, in_json_words(&error.inner().to_string()))])
     })
 }
 
@@ -275,8 +284,7 @@ fn one_file(arguments: Arguments, paths: PathRule, fields: &[Field], required: &
             Some((_, Level::File, inner)) => drop(file.insert((*inner).to_owned(), value)),
             Some((_, Level::Edit, inner)) => drop(edit.insert((*inner).to_owned(), value)),
             None => {
-                let known: Vec<_> = fields.iter().map(|(known, ..)| format!("`{known}`")).collect();
-                let message = format!("unknown field `{name}`, expected one of {}", known.join(", "));
+                let message = unknown_field(&name, fields.iter().map(|(known, ..)| *known));
                 found.push(finding(vec![name], message));
             }
         }
@@ -385,7 +393,7 @@ mod tests {
         let places: Vec<_> = found.iter().map(|(place, _)| place.as_str()).collect();
         assert_eq!(places, ["file_path", "path", "dry_run", "edits/1/old_string", "edits/0/new_string"], "{found:?}");
         assert!(found.iter().all(|(_, message)| !message.contains("column")), "{found:?}");
-        assert!(found[1].1.starts_with("unknown field `path`, expected one of `file_path`"), "{found:?}");
+        assert!(found[1].1.starts_with("unknown field `path`: here it is called `file_path`"), "{found:?}");
     }
 
     #[test]
@@ -403,6 +411,6 @@ mod tests {
         let error = parse_flat::<ReadFiles>(arguments(json!({"paths": ["/a", 5]}))).unwrap_err();
         assert_eq!(findings(&error)[0].0, "paths/1");
         let error = parse_flat::<UndoTransaction>(arguments(json!({"id": "x"}))).unwrap_err();
-        assert!(findings(&error)[0].1.contains("expected `transaction_id` or `dry_run`"));
+        assert!(findings(&error)[0].1.contains("expected one of `transaction_id`, `dry_run`"));
     }
 }

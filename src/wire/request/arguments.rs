@@ -5,9 +5,11 @@
 use serde::de::{Deserialize as _, DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{EditJson, FileRequestJson, RequestJson, add_shape, read_object, segment};
+use super::{EditJson, FileRequestJson, RequestJson, add_shape, field_names, read_object, segment};
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
+use crate::wire::fault_words::{in_json_words, unknown_field};
+use crate::wire::lenient::{Lenient, TextValues};
 
 /// The request in `arguments`, or everything that is wrong with it. No file is accessed.
 ///
@@ -20,15 +22,18 @@ pub(in crate::wire) fn from_arguments(
     let request = faults.request(arguments);
     let mut shape = Findings::new();
     let request = request.convert(&mut shape);
-    add_shape(&mut faults.0, &shape);
-    faults.0.finish()?;
+    add_shape(&mut faults.found, &shape);
+    faults.found.finish()?;
     validate::check_paths(&request, paths)?;
     Ok(request)
 }
 
 /// The faults found so far. An entry that cannot be read becomes an empty one, so that the others keep their index.
 #[derive(Default)]
-struct ArgumentFaults(Findings);
+struct ArgumentFaults {
+    found: Findings,
+    text_values: TextValues,
+}
 
 impl ArgumentFaults {
     fn request(&mut self, mut fields: Map<String, Value>) -> RequestJson {
@@ -41,7 +46,15 @@ impl ArgumentFaults {
     }
 
     fn file(&mut self, index: usize, value: Value) -> FileRequestJson {
-        let Value::Object(mut fields) = value else { return self.read(value, at_file(index, None)) };
+        let fields = Lenient(value, &self.text_values).unpack(Value::is_object);
+        let mut fields = match fields {
+            Ok(Value::Object(fields)) => fields,
+            Ok(other) => return self.read(other, at_file(index, None)),
+            Err(error) => {
+                self.found.push(ErrorKind::ValidationFailed, at_file(index, None), error.to_string());
+                return FileRequestJson::default();
+            }
+        };
         let edits = self.take_list(&mut fields, "edits", at_file(index, None));
         let file: FileRequestJson<IgnoredAny> = self.read(Value::Object(fields), at_file(index, None));
         file.with_edits(edits.map(|edits| {
@@ -52,25 +65,48 @@ impl ArgumentFaults {
 
     /// Takes a list out of an object at `place`.
     fn take_list(&mut self, fields: &mut Map<String, Value>, name: &str, mut place: Vec<String>) -> Option<Vec<Value>> {
-        match fields.remove(name)? {
-            Value::Null => None,
-            Value::Array(list) => Some(list),
+        let fault = match Lenient(fields.remove(name)?, &self.text_values).unpack(Value::is_array) {
+            Ok(Value::Null) => return None,
+            Ok(Value::Array(list)) => return Some(list),
             // Only to get the fault in serde's words, as for any other field.
-            other => {
-                place.push(name.to_owned());
-                let fault = Vec::<IgnoredAny>::deserialize(other).err().map(|error| error.to_string());
-                self.0.push(ErrorKind::ValidationFailed, place, fault.unwrap_or_default());
-                None
-            }
-        }
+            Ok(other) => Vec::<IgnoredAny>::deserialize(other).err(),
+            Err(error) => Some(error),
+        };
+        place.push(name.to_owned());
+        let fault = fault.map(|error| in_json_words(&error.to_string()));
+        self.found.push(ErrorKind::ValidationFailed, place, fault.unwrap_or_default());
+        None
     }
 
     /// Deserialises the object at `place`.
     fn read<T: DeserializeOwned + Default>(&mut self, value: Value, mut place: Vec<String>) -> T {
-        read_object(value).unwrap_or_else(|error: serde_path_to_error::Error<serde_json::Error>| {
-            place.extend(error.path().iter().filter_map(segment));
-            self.0.push(ErrorKind::ValidationFailed, place, error.inner().to_string());
-            T::default()
-        })
+        let value = match value {
+            Value::Object(fields) => Value::Object(self.known_fields::<T>(fields, &place)),
+            other => other,
+        };
+        read_object(Lenient(value, &self.text_values)).unwrap_or_else(
+            |error: serde_path_to_error::Error<serde_json::Error>| {
+                place.extend(error.path().iter().filter_map(segment));
+                self.found.push(ErrorKind::ValidationFailed, place, in_json_words(&error.inner().to_string()));
+                T::default()
+            },
+        )
+    }
+
+    /// Takes out the fields that there are not: serde would stop at the first.
+    fn known_fields<T: DeserializeOwned>(
+        &mut self,
+        fields: Map<String, Value>,
+        place: &[String],
+    ) -> Map<String, Value> {
+        let known = field_names::<T>();
+        let (ours, others): (Map<_, _>, Map<_, _>) =
+            fields.into_iter().partition(|(name, _)| known.contains(&name.as_str()));
+        for (name, _) in others {
+            let message = unknown_field(&name, known.iter().copied());
+            let place = place.iter().cloned().chain([name]).collect();
+            self.found.push(ErrorKind::ValidationFailed, place, message);
+        }
+        ours
     }
 }

@@ -74,7 +74,7 @@ fn invalid_json_is_reported_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);
-    expect("[]", &[(V, "", "invalid type: sequence, expected an object that holds a request at line 1, column 0")]);
+    expect("[]", &[(V, "", "takes an object that holds a request, not an array at line 1, column 0")]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_list_is_no_object_at_any_level() {
     ] {
         let found = findings(&json);
         assert_eq!((found.len(), found[0].path.join("/").as_str()), (1, place), "{found:?}");
-        let expected = format!("invalid type: sequence, expected an object that holds {what}");
+        let expected = format!("takes an object that holds {what}, not an array");
         assert!(found[0].message.starts_with(&expected), "{found:?}");
     }
 }
@@ -120,9 +120,9 @@ fn a_wrong_type_hides_nothing_else() {
     expect(
         json,
         &[
-            (V, "files/0/file_path", "invalid type: integer `1`, expected a string at line 2, column 23"),
-            (V, "files/1/mode", "invalid type: integer `755`, expected a string at line 3, column 38"),
-            (V, "files/2/edits/1/new_string", "invalid type: integer `2`, expected a string at line 4, column 93"),
+            (V, "files/0/file_path", "takes a string, not 1 at line 2, column 23"),
+            (V, "files/1/mode", "takes a string, not 755 at line 3, column 38"),
+            (V, "files/2/edits/1/new_string", "takes a string, not 2 at line 4, column 93"),
             (V, "files/2/edits/0/new_string", "Edit 1 of 3 has no new_string"),
             (V, "files/2/edits/2/old_string", "Edit 3 of 3 has no old_string"),
             (ErrorKind::EmptyEdits, "files/3/edits", "`edits` is empty: give at least one edit"),

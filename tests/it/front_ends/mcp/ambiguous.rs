@@ -42,17 +42,17 @@ fn a_list_is_no_object() {
     let by_position = format!(r#"{{"file_path":"{path}","edits":{edits}}}"#);
     session.send_line(call(1, "multi_edit", &by_position).as_bytes());
     let message = refusal(&session.answer(1));
-    assert!(message.contains("sequence") && message.contains("edit"), "{message}");
+    assert!(message.contains("not an array") && message.contains("edit"), "{message}");
     let files = format!(r#"{{"files":[["{path}",null,null,"two","replace",null,null,null]]}}"#);
     session.send_line(call(2, "multi_edit_files", &files).as_bytes());
     let message = refusal(&session.answer(2));
-    assert!(message.contains("sequence") && message.contains("file"), "{message}");
+    assert!(message.contains("not an array") && message.contains("file"), "{message}");
     // The command line reads the same.
     for plan in [format!(r#"{{"files":[{{"file_path":"a.txt","edits":{edits}}}]}}"#), files.replace(&path, "a.txt")] {
         std::fs::write(root.path("plan.json"), plan).unwrap();
         let applied = root.shell().args(["apply", "plan.json"]).output().unwrap();
         let message = String::from_utf8(applied.stderr).unwrap();
-        assert!(!applied.status.success() && message.contains("invalid type: sequence"), "{message}");
+        assert!(!applied.status.success() && message.contains("not an array"), "{message}");
     }
     assert_eq!(root.read("a.txt"), "one\n");
 }
@@ -111,4 +111,23 @@ fn a_second_request_with_the_id_of_one_in_flight_is_refused() {
     // Once it is answered, the id is free.
     session.send(&json!({"jsonrpc": "2.0", "method": "ping", "id": 7}));
     assert_eq!(session.answer(7)["result"], json!({}));
+}
+
+#[test]
+fn arguments_are_taken_from_a_json_text_that_can_be_read_in_one_way() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let mut session = root.open(&[]);
+    let path = root.name("a.txt");
+    let edit = json!({"old_string": "one", "new_string": "two", "replace_all": "true"});
+    let file = json!({"file_path": path, "edits": json!([edit]).to_string()});
+    let packed = json!({"files": json!([file]).to_string(), "dry_run": "false"}).to_string();
+    session.send_line(call(1, "multi_edit_files", &packed).as_bytes());
+    assert_eq!(session.answer(1)["result"]["structuredContent"]["success"], true);
+    assert_eq!(root.read("a.txt"), "two\n");
+    let twice = r#"[{"old_string":"two","new_string":"three","new_string":"four"}]"#;
+    let packed = json!({"file_path": path, "edits": twice}).to_string();
+    session.send_line(call(2, "multi_edit", &packed).as_bytes());
+    let message = refusal(&session.answer(2));
+    assert!(message.contains("new_string") && message.contains("twice"), "{message}");
+    assert_eq!(root.read("a.txt"), "two\n");
 }
