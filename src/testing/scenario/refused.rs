@@ -342,13 +342,15 @@ impl ScenarioRefusal<'_> {
     /// Returns whether others changed metadata of something of another kind than the old one: nothing is handed over
     /// between a file and a folder.
     fn went_with_the_new_one(&self, path: &Path) -> bool {
-        let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
+        let (is, theirs) = (self.files.get(path), self.expected.get(path));
+        let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
+        // Others may have made it after the act began.
+        let old = self.base.get(path).or(at_check);
         let becomes_another = match old.map(|old| old.kind) {
             Some(FileKind::Folder) => self.asked.contains(path),
             Some(FileKind::File) => self.asked.iter().any(|asked| asked != path && asked.starts_with(path)),
             _ => false,
         };
-        let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
         // The content is theirs, too, where they wrote it through a handle.
         let is_old = |old: Option<&SimEntry>| matches!((is, old), (Some(is), Some(old)) if is.kind == old.kind && same_metadata(is, old));
         becomes_another
