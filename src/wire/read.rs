@@ -72,7 +72,14 @@ pub struct ReadFile {
     pub hash: String,
     pub lines: usize,
     pub bytes: usize,
-    pub content: String,
+    /// The lines in `content`, if only some were asked for; hash, lines and bytes are those of the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<usize>,
+    /// `None` if it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
 }
 
 /// A file that was not read, and the reason.

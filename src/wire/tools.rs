@@ -65,6 +65,12 @@ pub(crate) struct ReadFiles {
     pub paths: Option<Vec<String>>,
     /// Skip files with more bytes than this.
     pub max_bytes: Option<u64>,
+    /// The first line, from 1.
+    pub start_line: Option<usize>,
+    /// The last line.
+    pub end_line: Option<usize>,
+    /// Without contents.
+    pub hash_only: Option<bool>,
 }
 
 /// The arguments of `apply_patch`.

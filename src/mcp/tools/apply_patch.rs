@@ -17,8 +17,8 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     toolset: Toolset::Edit,
     description: "Apply a patch to any number of files, all or nothing: a unified or git diff, *** Begin Patch, \
                   SEARCH/REPLACE blocks, an LSP WorkspaceEdit, ast-grep --json. Use it if you have a patch; not for \
-                  a few replacements: use multi_edit_files. A hunk goes only where its lines stand: give enough \
-                  context to be unique. Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
+                  a few replacements: use multi_edit_files. Give a hunk enough context to be \
+                  unique. Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
                   @@\\n-old();\\n+new();\\n\"}",
     writes: true,
     idempotent: false,

@@ -16,8 +16,8 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
     title: "Edit many files as one transaction",
     toolset: Toolset::Edit,
     description: "Change several files, all or nothing: edit, create, delete, rename, chmod. Use it whenever a \
-                  change spans files; if one edit does not match, no file changes and the answer shows the nearest \
-                  text. Not for one file: use multi_edit. Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \
+                  change spans files; if one edit does not match, no file changes. \
+                  Not for one file: use multi_edit. Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \
                   \"edits\": [{\"old_string\": \"old()\", \"new_string\": \"new()\"}]}, {\"file_path\": \
                   \"/p/b.rs\", \"content\": \"…\"}, {\"file_path\": \"/p/c.rs\", \"delete\": true}]}",
     writes: true,

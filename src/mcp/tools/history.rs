@@ -22,8 +22,7 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
     title: "List committed transactions",
     toolset: Toolset::History,
     description: "List committed transactions, the newest first: id, time, files, and what undid what. Use it to \
-                  find the id for undo_transaction, or to see what has just been changed; not for a version control \
-                  history. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
+                  find the id for undo_transaction. Not git's log. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
     writes: false,
     idempotent: true,
     input: schema::input::<ListTransactions>,

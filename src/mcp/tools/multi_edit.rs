@@ -15,7 +15,7 @@ pub(super) static MULTI_EDIT: Definition = Definition {
     description: "Make several replacements in one file, all or nothing, in order. Use it for two or more edits of \
                   a file, or to edit only the content you read (expected_hash); not for several files: use \
                   multi_edit_files. Each old_string must occur exactly once, to the byte, unless replace_all or \
-                  expected_matches; a failed edit changes nothing. Example: {\"file_path\": \"/p/a.rs\", \"edits\": \
+                  expected_matches. Example: {\"file_path\": \"/p/a.rs\", \"edits\": \
                   [{\"old_string\": \"let a = 1;\", \"new_string\": \"let a = 2;\"}]}",
     writes: true,
     idempotent: false,

@@ -15,16 +15,19 @@ pub(super) static READ_FILES: Definition = Definition {
     name: "read_files",
     title: "Read files with their hashes",
     toolset: Toolset::Edit,
-    description: "Read several files at once, each with its hash and number of lines. Use it before editing: with \
-                  the hash as expected_hash, an edit made for a content that is gone is refused. Not for searching. \
-                  A file that is missing, binary or too large is skipped with its reason. Example: {\"paths\": \
-                  [\"/p/a.rs\", \"/p/b.rs\"], \"max_bytes\": 20000}",
+    description: "Read several files, each with its hash and number of lines. Use it before editing, with the hash as \
+                  expected_hash; not for searching. A file that is missing, binary or too large is skipped, with its \
+                  reason; read a long one by start_line and end_line. Example: {\"paths\": [\"/p/a.rs\"]}",
     writes: false,
     idempotent: true,
     input: schema::input::<ReadFiles>,
     output: || {
         schema::output(&[
-            ("files", PropertyKind::Objects, "file_path, hash, lines, bytes and content of each."),
+            (
+                "files",
+                PropertyKind::Objects,
+                "file_path, hash, lines, bytes and content of each; start_line and end_line of a piece.",
+            ),
             ("skipped", PropertyKind::Objects, "file_path, error_code, reason and recovery_hint of each."),
         ])
     },
@@ -38,20 +41,41 @@ pub(super) static READ_FILES: Definition = Definition {
 struct ReadFilesCall {
     paths: Vec<String>,
     max_bytes: u64,
+    /// The lines to answer, if not all of them.
+    lines: Option<LineRange>,
+    hash_only: bool,
+}
+
+/// Lines of a file, from 1, both included.
+#[derive(Clone, Copy)]
+struct LineRange {
+    first: usize,
+    last: usize,
 }
 
 fn checked(arguments: ReadFiles) -> Result<ReadFilesCall> {
     let mut findings = Findings::new();
-    let place = || vec!["paths".to_owned()];
-    let paths = arguments.paths.unwrap_or_default();
+    let mut refuse = |field: &str, kind, message: &str| findings.push(kind, vec![field.to_owned()], message);
+    let ReadFiles { paths, max_bytes, start_line, end_line, hash_only } = arguments;
+    let paths = paths.unwrap_or_default();
     if paths.is_empty() {
-        findings.push(ErrorKind::ValidationFailed, place(), "`paths` is missing or empty: name at least one file");
+        refuse("paths", ErrorKind::ValidationFailed, "`paths` is missing or empty: name at least one file");
     }
     if paths.len() > limits::FILES {
-        findings.push(ErrorKind::RequestTooLarge, place(), "too many files in one call");
+        refuse("paths", ErrorKind::RequestTooLarge, "too many files in one call");
+    }
+    let first = start_line.unwrap_or(1);
+    if first == 0 {
+        refuse("start_line", ErrorKind::ValidationFailed, "lines are counted from 1");
+    }
+    if end_line.is_some_and(|last| last < first) {
+        refuse("end_line", ErrorKind::ValidationFailed, "the last line is before the first");
     }
     findings.finish()?;
-    Ok(ReadFilesCall { paths, max_bytes: arguments.max_bytes.unwrap_or(u64::MAX) })
+    let lines = (start_line.is_some() || end_line.is_some())
+        .then_some(LineRange { first, last: end_line.unwrap_or(usize::MAX) });
+    let max_bytes = max_bytes.unwrap_or(u64::MAX);
+    Ok(ReadFilesCall { paths, max_bytes, lines, hash_only: hash_only.unwrap_or(false) })
 }
 
 /// Reads one file after the other, as long as they fit into the answer.
@@ -59,9 +83,9 @@ fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
     let mut answer = ReadFilesSuccess { success: true, ..ReadFilesSuccess::default() };
     let mut room = job.max_answer_bytes.saturating_sub(asked.paths.len().saturating_mul(ENTRY_BYTES));
     for (index, path) in asked.paths.iter().enumerate() {
-        match read_one(job, index, path, asked.max_bytes, room) {
+        match read_one(job, index, path, asked, room) {
             Ok(file) => {
-                room -= escaped_len(&file.content).min(room);
+                room -= file.content.as_deref().map_or(0, escaped_len).min(room);
                 answer.files.push(file);
             }
             Err(skipped) => answer.skipped.push(skipped),
@@ -71,28 +95,83 @@ fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
 }
 
 /// The bytes of an entry of the answer besides its content: names, hash, a path of usual length.
-const ENTRY_BYTES: usize = 300;
+const ENTRY_BYTES: usize = 500;
 
-fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize) -> Result<ReadFile, SkippedFile> {
+fn read_one(
+    job: &Job<'_>,
+    index: usize,
+    path: &str,
+    asked: &ReadFilesCall,
+    room: usize,
+) -> Result<ReadFile, SkippedFile> {
     let place = ["paths".to_owned(), index.to_string()];
-    let max_bytes = max_bytes.min(limits::MESSAGE_BYTES as u64);
+    let max_bytes = asked.max_bytes.min(limits::MESSAGE_BYTES as u64);
     let TextFile { digest, text, .. } = text_file(job.engine, path, &place, max_bytes, job.run)?;
-    let bytes = text.len();
-    let needed = escaped_len(&text);
-    if needed > room {
-        let most = job.max_answer_bytes;
-        let reason = if needed > most.saturating_sub(ENTRY_BYTES) {
-            format!("its {bytes} bytes do not fit into an answer ({most} bytes): read it with another tool")
-        } else {
-            format!(
-                "its {bytes} bytes do not fit into what is left of this answer ({most} bytes in all): read it in a call of \
-                 its own"
-            )
-        };
+    let (lines, bytes) = (text.lines().count(), text.len());
+    let mut file = ReadFile {
+        file_path: path.to_owned(),
+        hash: digest.to_hex(),
+        lines,
+        bytes,
+        start_line: None,
+        end_line: None,
+        content: None,
+    };
+    if asked.hash_only {
+        return Ok(file);
+    }
+    let content = match asked.lines {
+        Some(LineRange { first, .. }) if first > lines.max(1) => {
+            let reason = format!("it has {lines} lines: there is no line {first}");
+            return Err(SkippedFile::new(path, ErrorKind::ValidationFailed, reason));
+        }
+        Some(LineRange { first, last }) => {
+            let last = last.min(lines);
+            (file.start_line, file.end_line) = (Some(first), Some(last));
+            text.split_inclusive('\n').skip(first - 1).take((last + 1).saturating_sub(first)).collect()
+        }
+        None => text,
+    };
+    if escaped_len(&content) > room {
+        let reason = does_not_fit(&file, &content, job.max_answer_bytes);
         return Err(SkippedFile::new(path, ErrorKind::FileTooLarge, reason));
     }
-    let lines = text.lines().count();
-    Ok(ReadFile { file_path: path.to_owned(), hash: digest.to_hex(), lines, bytes, content: text })
+    file.content = Some(content);
+    Ok(file)
+}
+
+/// The reason for leaving out a content, with what the next call can ask for.
+fn does_not_fit(file: &ReadFile, content: &str, most: usize) -> String {
+    let what = match (file.start_line, file.end_line) {
+        (Some(first), Some(last)) => format!("the {} bytes of its lines {first} to {last}", content.len()),
+        _ => format!("its {} bytes", content.len()),
+    };
+    let alone = most.saturating_sub(ENTRY_BYTES);
+    if escaped_len(content) <= alone {
+        return format!(
+            "{what} do not fit into what is left of this answer ({most} bytes in all): read it in a call of its own"
+        );
+    }
+    // As many lines as fit, for the caller to begin with.
+    let first = file.start_line.unwrap_or(1);
+    let mut room = alone;
+    let fits = content.split_inclusive('\n').take_while(|line| {
+        let needed = escaped_len(line);
+        let is_room = needed <= room;
+        room = room.saturating_sub(needed);
+        is_room
+    });
+    match fits.count() {
+        0 => format!("{what} do not fit into an answer ({most} bytes), and line {first} alone neither"),
+        count => {
+            let last = first + count - 1;
+            format!(
+                "{what} do not fit into an answer ({most} bytes): read it in pieces, the first with start_line {first} and \
+                 end_line {last}, of {} lines",
+                file.lines
+            )
+        }
+    }
 }
 
 /// The length of a text as a JSON string.
