@@ -306,25 +306,27 @@ pub fn is_original(record: &Record, seen: Seen) -> bool {
 }
 
 /// Returns whether nothing verifies that an entry was not swapped: neither is its original, changed or not, at the
-/// target, nor what was staged in the slot. A create and a folder had no original.
+/// target, nor what was staged in the slot. A create and a folder had no original: with an empty slot, what is at the
+/// target may be what was swapped, as another program has saved it since.
 #[must_use]
 pub fn is_in_doubt(record: &Record, observed: &Observed) -> bool {
     let Observed { target, slot } = *observed;
-    let Some(original) = record.change.original() else { return false };
+    let Some(original) = record.change.original() else { return slot == Seen::Missing && target != Seen::Missing };
     let states = States::new(record.change.before(), None);
-    let is_old = |seen: Seen| is(seen, original) || states.tell(seen) == PlaceState::Old;
+    let is_old = is(target, original) || states.tell(target) == PlaceState::Old;
     let is_unswapped = match record.change.staged() {
         Some(staged) => is(slot, staged),
-        None => target != Seen::Missing,
+        // Of a delete, the original in the slot, changed or not, proves that it was swapped.
+        None => target != Seen::Missing && !is(slot, original),
     };
-    !is_old(target) && !is_old(slot) && !is_unswapped
+    !is_old && !is_unswapped
 }
 
 /// Returns whether the original of an entry is gone: its old state is neither at the target nor in the slot, which is
 /// empty.
 #[must_use]
 pub fn is_original_gone(record: &Record, observed: &Observed) -> bool {
-    observed.slot == Seen::Missing && is_in_doubt(record, observed)
+    record.change.original().is_some() && observed.slot == Seen::Missing && is_in_doubt(record, observed)
 }
 
 /// Returns whether the slot of a transaction in the trash may be unlinked. If it was pruned, the slot must hold the

@@ -46,9 +46,9 @@ pub(crate) fn recover_all(
     run: Run<'_>,
     planned: Planned<'_>,
 ) -> Result<Recoveries> {
-    sweep::sweep_unfinished(state)?;
+    // What cannot be swept stands in nobody's way.
+    let mut failed = sweep::sweep_unfinished(state).err();
     let mut recovered = Vec::new();
-    let mut failed = None;
     // A power loss may have left the trash without `txn/`, from which its folders came.
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;

@@ -97,6 +97,11 @@ pub(super) fn rolled_back(
     mut report: Recovered,
 ) -> Recovered {
     report.kept = result.kept;
+    for file in report.files.iter().filter(|file| file.class == Some(Class::Captured)) {
+        report
+            .remarks
+            .push(format!("{} has what came out of its swap, which was not the original", file.path.display()));
+    }
     for it in result.not_old.iter().filter(|it| it.on_top) {
         report.action = RecoveryAction::PartlyRolledBack;
         let path = &transaction.record(it.entry).path;

@@ -32,7 +32,15 @@ pub(super) fn tell(
                 report.remarks.push(told);
                 continue;
             }
-            Class::Ready | Class::Done | Class::Same | Class::Captured => continue,
+            Class::Captured => {
+                let told = format!(
+                    "{} is new: what another program had put there before the swap is in history, as the content before",
+                    record.path
+                );
+                report.remarks.push(told);
+                continue;
+            }
+            Class::Ready | Class::Done | Class::Same => continue,
         };
         is_partly |= insisted || matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
         report.remarks.push(format!("{} is not new: {why}", record.path));

@@ -189,7 +189,11 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     let classes = transaction.classes(cancel)?;
     let mut decision = choose(transaction, &classes, wish)?;
     // Dropped is only what is verified to be as it was: whatever else there is stays, and is named.
-    if decision == RecoveryDecision::Drop && transaction.is_in_doubt(&classes, cancel)? {
+    let in_doubt = match decision {
+        RecoveryDecision::Drop | RecoveryDecision::Back => transaction.in_doubt(&classes, cancel)?,
+        RecoveryDecision::Forward | RecoveryDecision::Wait => Vec::new(),
+    };
+    if decision == RecoveryDecision::Drop && !in_doubt.is_empty() {
         decision = RecoveryDecision::Back;
     }
     if let Some(taken) = blocked::taken(transaction, decision, wish)? {
@@ -211,9 +215,14 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
         RecoveryAction::Back => {
             let lost = transaction.lost(&classes, cancel)?;
             let remark = |entry: &EntryIndex| {
-                format!("{} cannot be as it was: its original is gone", transaction.record(*entry).path)
+                let path = &transaction.record(*entry).path;
+                if lost.contains(entry) {
+                    format!("{path} cannot be as it was: its original is gone")
+                } else {
+                    format!("{path} may stay as it is: another program replaced it, before it was swapped or after")
+                }
             };
-            report.remarks.extend(lost.iter().map(remark));
+            report.remarks.extend(in_doubt.iter().map(remark));
         }
         _ => {}
     }

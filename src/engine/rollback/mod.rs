@@ -74,6 +74,12 @@ fn left_alone(record: &Record, observed: Observed, class: Class, may_be_swapped:
             EntryRollback::Old
         }
         (Class::Unknown, RecordedChange::Create { .. }) => EntryRollback::Left("another program replaced it"),
+        // Nothing that was staged is left in the slot: it was swapped, and another program has saved it anew since.
+        (Class::Same, RecordedChange::Create { .. } | RecordedChange::Folder { .. })
+            if observed.slot == Seen::Missing =>
+        {
+            EntryRollback::Left("another program replaced it")
+        }
         // It was put back before a crash, in exchange for what another program had put there.
         (Class::Unknown, _) if is_original(record, observed.target) => EntryRollback::Aside(ASIDE),
         (Class::Unknown, _) => EntryRollback::Left("neither its old nor its new content is there"),

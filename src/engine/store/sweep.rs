@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use super::folder::owner;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
-use crate::error::Result;
+use crate::errno;
+use crate::error::{Error, Result};
 use crate::fs::{Handle, Name, Rename, Stat};
-use crate::journal::JournalState;
+use crate::journal::{JournalState, kept_place};
 
 /// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1), or somebody
 /// deleted its journal, and then it is left for a person.
@@ -26,7 +27,14 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
         }
         let trash = state.need_section(Section::Trash)?;
         let from = Name::new(&section, name);
-        state.workspace.rename(from, Name::new(&trash, id), Rename::NoReplace)?;
+        let goal = Name::new(&trash, id);
+        state.workspace.fs().rename(from, goal, Rename::NoReplace).map_err(|e| {
+            if errno::is_taken(&e) {
+                Section::Trash.is_taken(id, goal.path())
+            } else {
+                Error::io("rename", from.path(), e)
+            }
+        })?;
     }
     Ok(())
 }
@@ -37,10 +45,15 @@ fn has_journal(workspace: &Workspace, folder: &Handle) -> Result<bool> {
 }
 
 /// Returns whether a slot of a folder without a journal holds what came out of a swap: it is older than the folder, in
-/// which everything staged was made. Where the file system has no birth times nothing tells.
+/// which everything staged was made. Where the file system has no birth times nothing tells. What is kept of another
+/// program comes from a rollback, in which the originals go back first.
 pub(crate) fn holds_originals(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<bool> {
+    let names = workspace.list(folder)?;
+    if names.iter().any(|name| kept_place(&name.to_string_lossy()).is_some()) {
+        return Ok(true);
+    }
     let is_slot = |name: &&OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-    for name in workspace.list(folder)?.iter().filter(is_slot) {
+    for name in names.iter().filter(is_slot) {
         let slot = workspace.stat(Name::new(folder, name))?;
         let ages = slot.and_then(|slot| slot.identity.born).zip(stat.identity.born);
         if ages.is_some_and(|(slot, folder)| slot < folder) {

@@ -69,14 +69,19 @@ impl TransactionFolder<'_> {
         (self.journal.entries.indices()).map(class).collect()
     }
 
-    /// Returns whether any of the entries, which are of these classes, may have been swapped although no class proves it.
-    pub(crate) fn is_in_doubt(&self, classes: &IndexVec<EntryIndex, Class>, cancel: &CancelToken) -> Result<bool> {
+    /// The entries, which are of these classes, that may have been swapped although no class proves it.
+    pub(crate) fn in_doubt(
+        &self,
+        classes: &IndexVec<EntryIndex, Class>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<EntryIndex>> {
+        let mut doubtful = Vec::new();
         for entry in unproved(classes) {
             if is_in_doubt(self.record(entry), &self.observe(entry, cancel)?) {
-                return Ok(true);
+                doubtful.push(entry);
             }
         }
-        Ok(false)
+        Ok(doubtful)
     }
 
     /// The entries, which are of these classes, whose original is gone.
