@@ -148,6 +148,8 @@ pub enum ScenarioDeed {
     Forge(String, String),
     /// Writes a new file and renames it over the path.
     Replace(String, String),
+    /// Writes what is in a file to a new one and renames it over the path, as an editor saves.
+    Save(String),
     /// Makes a file at a free path.
     Create(String, String),
     /// Deletes a file.
@@ -335,7 +337,7 @@ impl ScenarioDeed {
             | Self::Pipe(path)
             | Self::Hold(_, path) => vec![path],
             Self::Move(from, to) | Self::Exchange(from, to) | Self::Link(from, to) => vec![from, to],
-            Self::Replace(path, _) => return vec![path.clone(), format!("{path}.foreign")],
+            Self::Replace(path, _) | Self::Save(path) => return vec![path.clone(), format!("{path}.foreign")],
             Self::Late(..) => Vec::new(),
         };
         paths.into_iter().map(str::to_owned).collect()

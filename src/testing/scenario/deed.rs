@@ -26,6 +26,7 @@ pub(super) fn perform(
             machine.read(at(path))?;
             machine.replace(at(path), text)
         }
+        ScenarioDeed::Save(path) => machine.replace(at(path), machine.read(at(path))?),
         ScenarioDeed::Create(path, text) => machine.create(at(path), text),
         ScenarioDeed::Delete(path) => machine.delete(at(path)),
         ScenarioDeed::Chmod(path, mode) => machine.set_mode(at(path), *mode),

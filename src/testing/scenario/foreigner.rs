@@ -11,7 +11,7 @@ use super::answer::relative;
 use super::data::{ScenarioCheck, ScenarioDeed, ScenarioHandles};
 use super::deed::{at, perform};
 use super::disturb::swaps;
-use super::look::{ContentMarks, Look, alike, differences, marks};
+use super::look::{ContentMarks, Look, alike, differences, marks, marks_of};
 use crate::check::{CheckCall, Checker, Ended, Verdict};
 use crate::fs::FileKind;
 use crate::fs::sim::{self, SimEntry, SimFs};
@@ -128,6 +128,9 @@ impl Foreigners {
         // A power loss may tear the whole file that was written and not synced.
         self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
+        if let ScenarioDeed::Save(path) = deed {
+            self.fresh.extend(marks_of(after.files.get(Path::new(path)).into_iter()));
+        }
         let changed = differences(&before.files, &after.files);
         self.give_up(&changed, &before.files, &after.files);
         // This includes names: a move or a link is durable only after their sync.
@@ -299,6 +302,7 @@ const fn leaves_no_trace(deed: &ScenarioDeed) -> bool {
             | ScenarioDeed::Move(..)
             | ScenarioDeed::Exchange(..)
             | ScenarioDeed::Forge(..)
+            | ScenarioDeed::Save(..)
     )
 }
 

@@ -332,6 +332,7 @@ impl ScenarioDice {
             0..=1 => ScenarioDeed::Write(path, self.text('F')),
             2..=4 => ScenarioDeed::Append(path, format!(" {}", self.text('F'))),
             5 => ScenarioDeed::Forge(path, self.text('F')),
+            6..=7 if self.one_in(3) => ScenarioDeed::Save(path),
             6..=7 => ScenarioDeed::Replace(path, self.text('F')),
             8 => ScenarioDeed::Create(self.free(), self.text('F')),
             9 => ScenarioDeed::Delete(path),

@@ -237,6 +237,7 @@ fn deed(words: &mut Words<'_>) -> Result<ScenarioDeed, String> {
         "append" => ScenarioDeed::Append(words.next()?, words.next()?),
         "forge" => ScenarioDeed::Forge(words.next()?, words.next()?),
         "replace" => ScenarioDeed::Replace(words.next()?, words.next()?),
+        "save" => ScenarioDeed::Save(words.next()?),
         "create" => ScenarioDeed::Create(words.next()?, words.next()?),
         "delete" => ScenarioDeed::Delete(words.next()?),
         "chmod" => ScenarioDeed::Chmod(words.next()?, words.octal()?),

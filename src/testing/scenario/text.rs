@@ -124,6 +124,7 @@ impl fmt::Display for ScenarioDeed {
             Self::Append(path, text) => write!(f, "append {path} {text:?}"),
             Self::Forge(path, text) => write!(f, "forge {path} {text:?}"),
             Self::Replace(path, text) => write!(f, "replace {path} {text:?}"),
+            Self::Save(path) => write!(f, "save {path}"),
             Self::Create(path, text) => write!(f, "create {path} {text:?}"),
             Self::Delete(path) => write!(f, "delete {path}"),
             Self::Chmod(path, mode) => write!(f, "chmod {path} {mode:o}"),

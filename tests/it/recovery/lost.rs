@@ -8,13 +8,13 @@ use txedit::fs::sim::{Action, SimFs};
 use txedit::report::Recovered;
 use txedit::{Decision, Edit, Engine, RecoverOptions, Request, Run, Settings};
 
-fn engine(sim: &SimFs, process: u32) -> Engine {
+pub(super) fn engine(sim: &SimFs, process: u32) -> Engine {
     let settings = Settings::default().lock_timeout(Duration::from_secs(5)).program("lost");
     Engine::with_fs(std::sync::Arc::new(sim.process(process)), Path::new("/w"), settings).unwrap()
 }
 
 /// A machine on which a commit of the request was killed right before the rename to a name of this ending; its folder.
-fn killed_before(to: &'static str, request: &Request) -> (SimFs, String) {
+pub(super) fn killed_before(to: &'static str, request: &Request) -> (SimFs, String) {
     let sim = SimFs::new();
     sim.make_folders("/w").unwrap();
     for name in ["a", "b"] {
@@ -33,11 +33,11 @@ fn killed_before(to: &'static str, request: &Request) -> (SimFs, String) {
     (sim, folder)
 }
 
-fn edits() -> Request {
+pub(super) fn edits() -> Request {
     Request::new().edit("a", Edit::replace("old", "new")).edit("b", Edit::replace("old", "new"))
 }
 
-fn recover(sim: &SimFs, decision: Decision) -> Recovered {
+pub(super) fn recover(sim: &SimFs, decision: Decision) -> Recovered {
     let engine = engine(sim, 3);
     let id = engine.status().unwrap().interrupted[0].id.clone();
     engine.recover(Some(&id), RecoverOptions::new().decision(decision)).unwrap().remove(0)

@@ -5,4 +5,5 @@ mod lost;
 mod partly;
 #[cfg(feature = "cli")]
 mod reader;
+mod saved_anew;
 mod sections;
