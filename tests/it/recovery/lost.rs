@@ -128,6 +128,18 @@ fn a_deleted_file_whose_original_is_gone_is_never_said_to_be_unchanged() {
 }
 
 #[test]
+fn what_a_rollback_kept_under_a_journal_that_was_deleted_waits_for_a_person() {
+    // What a check wrote goes aside before the originals go back, and to `kept/` after them.
+    let (sim, folder) = killed_before("journal", &edits());
+    sim.create(format!("{folder}/000000.kept"), "of the check").unwrap();
+    assert!(!sim.exists(format!("{folder}/journal")));
+    let waits = engine(&sim, 3).status().unwrap().interrupted.remove(0);
+    assert_eq!(waits.action.as_str(), "wait", "{waits:?}");
+    engine(&sim, 3).apply(&Request::new().create("c", "c"), Run::default()).unwrap();
+    assert_eq!(sim.read(format!("{folder}/000000.kept")).unwrap(), b"of the check");
+}
+
+#[test]
 fn what_was_swapped_under_a_journal_that_was_deleted_waits_for_a_person() {
     let (sim, folder) = killed_before("w/b", &edits());
     sim.delete(format!("{folder}/journal")).unwrap();
