@@ -148,7 +148,7 @@ pub enum ScenarioDeed {
     Forge(String, String),
     /// Writes a new file and renames it over the path.
     Replace(String, String),
-    /// Writes what is in a file to a new one and renames it over the path, as an editor saves.
+    /// Writes what is in a file to a new one and renames it over the path, as an editor saves. Not through a symlink.
     Save(String),
     /// Makes a file at a free path.
     Create(String, String),

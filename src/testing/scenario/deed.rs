@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::data::{ScenarioDeed, ScenarioHandles};
 use crate::errno::Errno;
+use crate::fs::FileKind;
 use crate::fs::sim::{self, SimFs};
 use crate::testing::script::ROOT;
 
@@ -26,6 +27,8 @@ pub(super) fn perform(
             machine.read(at(path))?;
             machine.replace(at(path), text)
         }
+        // What it reads through a symlink depends on the moment, not on its place in the order of all acts.
+        ScenarioDeed::Save(path) if machine.stat(at(path))?.kind == FileKind::Symlink => Err(Errno::INVAL.into()),
         ScenarioDeed::Save(path) => machine.replace(at(path), machine.read(at(path))?),
         ScenarioDeed::Create(path, text) => machine.create(at(path), text),
         ScenarioDeed::Delete(path) => machine.delete(at(path)),

@@ -24,7 +24,9 @@ pub(super) fn lines(deed: &ScenarioDeed) -> Option<String> {
         ScenarioDeed::Replace(path, content) => {
             format!("[ -f {path} ] && {} > {path}.foreign && mv {path}.foreign {path}", text(content))
         }
-        ScenarioDeed::Save(path) => format!("[ -f {path} ] && cp {path} {path}.foreign && mv {path}.foreign {path}"),
+        ScenarioDeed::Save(path) => {
+            format!("[ -f {path} ] && [ ! -L {path} ] && cp {path} {path}.foreign && mv {path}.foreign {path}")
+        }
         ScenarioDeed::Create(path, content) => format!("[ -e {path} ] || [ -L {path} ] || {} > {path}", text(content)),
         ScenarioDeed::Delete(path) => format!("rm {path}"),
         ScenarioDeed::Chmod(path, mode) => format!("chmod {mode:o} {path}"),
