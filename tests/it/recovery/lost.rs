@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
 use txedit::report::Recovered;
-use txedit::{Decision, Edit, Engine, RecoverOptions, Request, Run, Settings};
+use txedit::{Decision, Edit, Engine, ErrorKind, RecoverOptions, Request, Run, Settings};
 
 pub(super) fn engine(sim: &SimFs, process: u32) -> Engine {
     let settings = Settings::default().lock_timeout(Duration::from_secs(5)).program("lost");
@@ -137,6 +137,25 @@ fn what_a_rollback_kept_under_a_journal_that_was_deleted_waits_for_a_person() {
     assert_eq!(waits.action.as_str(), "wait", "{waits:?}");
     engine(&sim, 3).apply(&Request::new().create("c", "c"), Run::default()).unwrap();
     assert_eq!(sim.read(format!("{folder}/000000.kept")).unwrap(), b"of the check");
+}
+
+#[test]
+fn a_folder_that_cannot_be_swept_stops_no_other_recovery() {
+    let (sim, unfinished) = killed_before("journal", &edits());
+    let id = Path::new(&unfinished).file_name().unwrap().to_str().unwrap().to_owned();
+    // Whatever it is, it is not txedit's to delete.
+    sim.make_folders(format!("/w/.txedit/trash/{id}/d")).unwrap();
+    sim.create(format!("/w/.txedit/trash/{id}/d/g"), "theirs").unwrap();
+    sim.set_hook(|call| match call.to {
+        Some(name) if call.verb == "rename" && name.ends_with("w/b") => Action::Kill,
+        _ => Action::Continue,
+    });
+    engine(&sim, 3).apply(&edits(), Run::default()).unwrap_err();
+    sim.clear_hook();
+    assert_eq!(texts(&sim), some(["new a", "old b"]));
+    let error = engine(&sim, 4).recover(None, RecoverOptions::default()).unwrap_err();
+    assert_eq!(texts(&sim), some(["new a", "new b"]), "{error}");
+    assert!(error.kind() == ErrorKind::RecoveryRequired && error.message().contains(&id), "{error:?}");
 }
 
 #[test]
