@@ -388,7 +388,9 @@ pub struct Unreadable {
 pub struct Kept {
     /// The id of the transaction.
     pub id: String,
-    /// Its contents that are another program's.
+    /// The folder that it is in.
+    pub folder: PathBuf,
+    /// Its contents that are another program's; none where its journal cannot be read.
     pub contents: Vec<crate::error::KeptContent>,
 }
 

@@ -7,7 +7,7 @@ use super::history::late_writes;
 use super::history::untrusted::{self, UntrustedCause, UntrustedTransaction};
 use super::history::{self, HistoryEntry};
 use super::recovery::describe;
-use super::report::{Interrupted, RecoveryAction, RecoveryReason, Status, Unreadable};
+use super::report::{Interrupted, Recovered, RecoveryAction, RecoveryReason, Status, Unreadable};
 use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder, list_ids, open_transaction};
@@ -102,7 +102,8 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
         JournalStatus::Unfinished => entry(RecoveryAction::Drop, RecoveryReason::NoJournal, Vec::new()),
         JournalStatus::Corrupt(problem) => {
             let discard = NextStep::Discard { id: id.to_owned() };
-            entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard])
+            let damaged = entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard]);
+            Interrupted { remarks: vec![describe::place(state, Section::Transactions, id)], ..damaged }
         }
         JournalStatus::Untrusted(beginning, untrusted) => Interrupted {
             owner: owner(&beginning.header),
@@ -117,7 +118,12 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
             let patience = Patience::new(lock_timeout, run.cancel);
-            let plan = recovery::recover_one(state, id, options, patience, run, &mut |_| {})?;
+            // One whose files cannot be read hides no other.
+            let plan = recovery::recover_one(state, id, options, patience, run, &mut |_| {});
+            let plan = plan.unwrap_or_else(|error| Recovered {
+                files: describe::unobserved(&journal.entries),
+                ..describe::not_observed(id, RecoveryAction::Wait, &error)
+            });
             Interrupted {
                 owner: owner(&journal.header),
                 files: plan.files,

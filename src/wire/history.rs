@@ -287,12 +287,14 @@ impl Recovery {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct KeptJson {
     pub transaction_id: String,
+    pub folder: String,
     pub contents: Vec<KeptContentJson>,
 }
 
 impl From<&report::Kept> for KeptJson {
     fn from(kept: &report::Kept) -> Self {
-        Self { transaction_id: kept.id.clone(), contents: kept.contents.iter().map(KeptContentJson::from).collect() }
+        let contents = kept.contents.iter().map(KeptContentJson::from).collect();
+        Self { transaction_id: kept.id.clone(), folder: text(&kept.folder), contents }
     }
 }
 
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_is_one_object() {
-        let folder = report::Kept { id: "t1".into(), contents: vec![kept()] };
+        let folder = report::Kept { id: "t1".into(), folder: "/w/.txedit/kept/t1".into(), contents: vec![kept()] };
         let status = report::Status {
             interrupted: vec![report::Interrupted {
                 id: "t2".into(),
@@ -417,7 +419,7 @@ mod tests {
             warnings: vec!["w".into()],
         };
         let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
-        let contents = json!([{"transaction_id": "t1", "contents": [content]}]);
+        let contents = json!([{"transaction_id": "t1", "folder": "/w/.txedit/kept/t1", "contents": [content]}]);
         let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"],
             "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
             {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",

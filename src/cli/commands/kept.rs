@@ -46,6 +46,9 @@ pub(super) fn push(text: &mut String, one: &Kept) {
     for content in &one.contents {
         push_content(text, content);
     }
+    if one.contents.is_empty() {
+        let _ = writeln!(text, "  its journal names none of what is in {}", shown(&one.folder));
+    }
 }
 
 /// Adds one kept content.

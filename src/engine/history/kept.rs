@@ -117,7 +117,7 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
             }
             None => Vec::new(),
         };
-        kept.push(Kept { id, contents: found });
+        kept.push(Kept { id, folder: folder.path().to_owned(), contents: found });
     }
     Ok(kept)
 }
@@ -223,7 +223,12 @@ fn is_any_lost(
         if journal_state == JournalState::CheckUndo || stat.identity == *original {
             continue;
         }
-        let target = see(&state.workspace, name, cancel)?;
+        let target = match see(&state.workspace, name, cancel) {
+            Ok(target) => target,
+            // It may be another program's: then what was made may be the only copy.
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Ok(true),
+            Err(e) => return Err(e),
+        };
         if is_original_gone(record, &Observed { target, slot: Seen::Missing }) {
             return Ok(true);
         }

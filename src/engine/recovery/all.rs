@@ -1,5 +1,6 @@
 //! Recovers all interrupted transactions of a workspace, one after the other.
 
+use super::describe::not_observed;
 use super::warnings::tell;
 use super::{Planned, recover_one};
 use crate::engine::history;
@@ -99,7 +100,12 @@ pub(crate) fn plan_all(
 ) -> Result<Vec<Recovered>> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(&state.workspace, &section)?;
-    ids.iter().map(|id| recover_one(state, id, options, patience, run, &mut |_| {})).collect()
+    let plan = |id: &String| {
+        let planned = recover_one(state, id, options, patience, run, &mut |_| {});
+        // One whose files cannot be read hides no other.
+        planned.unwrap_or_else(|error| Recovered { required: true, ..not_observed(id, RecoveryAction::Left, &error) })
+    };
+    Ok(ids.iter().map(plan).collect())
 }
 
 /// The dropped transactions whose entries were all ready: no other program has had their files open.

@@ -4,12 +4,13 @@ use crate::engine::history::untrusted;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
 use crate::engine::rollback::walk::RollbackResult;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::interrupted::{self, Untrusted};
+use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
-use crate::engine::store::state::StateFolder;
+use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, NextStep, Result};
 use crate::journal::recover::Class;
-use crate::journal::{Beginning, Record};
+use crate::journal::{Beginning, Journal, JournalState, Record};
+use crate::path::shown;
 
 /// The reason why a transaction is left as it is before any of its files is observed.
 pub(super) enum Left {
@@ -21,6 +22,18 @@ pub(super) enum Left {
 }
 
 impl Left {
+    /// The journal that can be used, or the reason to leave the transaction as it is.
+    pub(super) fn of(status: JournalStatus) -> std::result::Result<(Journal, JournalState), Self> {
+        match status {
+            JournalStatus::Hot(journal, journal_state) => Ok((journal, journal_state)),
+            JournalStatus::Untrusted(beginning, untrusted) => Err(Self::Untrusted(Box::new(beginning), untrusted)),
+            JournalStatus::Running => Err(Self::Running),
+            JournalStatus::Refused(refusal) => Err(Self::Refused(refusal)),
+            JournalStatus::Unfinished => Err(Self::Unfinished),
+            JournalStatus::Corrupt(why) => Err(Self::Corrupt(why)),
+        }
+    }
+
     pub(super) fn into_report(self, state: &StateFolder, id: &str) -> Result<Recovered> {
         let left = |why| Recovered::new(id, RecoveryAction::Left, why);
         Ok(match self {
@@ -33,6 +46,7 @@ impl Left {
             }
             Self::Corrupt(problem) => Recovered {
                 required: true,
+                remarks: vec![place(state, Section::Transactions, id)],
                 next_steps: vec![NextStep::Discard { id: id.to_owned() }],
                 ..left(RecoveryReason::Damaged { problem })
             },
@@ -45,6 +59,11 @@ impl Left {
     }
 }
 
+/// A remark that says where the folder of a transaction is.
+pub(in crate::engine) fn place(state: &StateFolder, section: Section, id: &str) -> String {
+    format!("its folder is {}", shown(&state.folder.path().join(section.name()).join(id)))
+}
+
 /// The reason to leave a transaction that a process is working on: its owner, or what the check of a dead owner has
 /// left behind.
 pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<RecoveryReason> {
@@ -55,6 +74,16 @@ pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<Recove
 pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
     let file = |record: &Record| InterruptedFile { path: record.path.as_path().to_owned(), class: None };
     entries.iter().map(file).collect()
+}
+
+/// The report of a transaction whose files could not be observed, so that nothing can be decided.
+pub(in crate::engine) fn not_observed(id: &str, action: RecoveryAction, error: &Error) -> Recovered {
+    let why = RecoveryReason::NotObserved { problem: error.to_string() };
+    let next_steps = match action {
+        RecoveryAction::Discard => Vec::new(),
+        _ => [error.next_steps(), &[NextStep::Discard { id: id.to_owned() }]].concat(),
+    };
+    Recovered { next_steps, ..Recovered::new(id, action, why) }
 }
 
 /// The report of a transaction whose entries are of these classes.

@@ -19,9 +19,9 @@ use std::collections::HashMap;
 use super::report::{Recovered, RecoveryAction};
 use super::rollback::walk;
 use super::store::folder::TransactionFolder;
-use super::store::interrupted::{self, JournalStatus, Untrusted};
+use super::store::interrupted::{self, Untrusted};
 use super::store::lock::Patience;
-use super::store::state::{Section, StateFolder};
+use super::store::state::StateFolder;
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
 use crate::commit::step::DropStep;
@@ -45,7 +45,7 @@ const TRIES: usize = 8;
 /// keeps writing, the decision is made and passed on again.
 pub(crate) type Planned<'p> = &'p mut dyn FnMut(&Recovered);
 
-/// Recovers one transaction. If it cannot be recovered it is left as it is, and the report says why.
+/// Recovers one transaction, or plans to. If it cannot be recovered it is left as it is, and the report says why.
 pub(crate) fn recover_one(
     state: &StateFolder,
     id: &str,
@@ -54,6 +54,7 @@ pub(crate) fn recover_one(
     run: Run<'_>,
     planned: Planned<'_>,
 ) -> Result<Recovered> {
+    assert_ne!(options.decision, Wish::Discard, "a discard has no use for the files, which may be unreadable");
     let leave = |left: Left, planned: Planned<'_>| {
         let report = left.into_report(state, id)?;
         planned(&report);
@@ -113,25 +114,14 @@ fn examine(
     run: Run<'_>,
 ) -> Result<std::result::Result<Actionable, Left>> {
     let (status, folder) = interrupted::examine(state, id, &|untrusted| is_trusted(options, untrusted))?;
-    let (mut journal, journal_state) = match status {
-        JournalStatus::Hot(journal, journal_state) => (journal, journal_state),
-        JournalStatus::Untrusted(beginning, untrusted) => {
-            return Ok(Err(Left::Untrusted(Box::new(beginning), untrusted)));
-        }
-        JournalStatus::Running => return Ok(Err(Left::Running)),
-        JournalStatus::Refused(refusal) => return Ok(Err(Left::Refused(refusal))),
-        JournalStatus::Unfinished => return Ok(Err(Left::Unfinished)),
-        JournalStatus::Corrupt(why) => return Ok(Err(Left::Corrupt(why))),
+    let (mut journal, journal_state) = match Left::of(status) {
+        Ok(hot) => hot,
+        Err(left) => return Ok(Err(left)),
     };
     let Some(folder) = folder else { return Ok(Err(Left::Running)) };
-    let adopted = match options.decision {
-        Wish::Discard => None,
-        _ => adopt(state, &FoundFolder { id, folder: &folder, journal_state }, &journal, run.cancel)?,
-    };
+    let adopted = adopt(state, &FoundFolder { id, folder: &folder, journal_state }, &journal, run.cancel)?;
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
-    // A folder that is only discarded may hold the journal of another transaction.
-    id.clone_into(&mut journal.header.id);
     Ok(Ok(Actionable { folder, journal, journal_state, is_adopted }))
 }
 
@@ -142,8 +132,6 @@ fn required(error: Error) -> Error {
 /// Returns whether a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        // The journal of a folder that is only discarded is not used.
-        _ if options.decision == Wish::Discard => true,
         Untrusted::Copied => options.trust_journal,
         Untrusted::OtherHost => options.other_host,
     }
@@ -196,16 +184,15 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     if decision == RecoveryDecision::Drop && !in_doubt.is_empty() {
         decision = RecoveryDecision::Back;
     }
-    if let Some(taken) = blocked::taken(transaction, decision, wish)? {
+    if let Some(taken) = blocked::taken(transaction, decision)? {
         let report = blocked_by(transaction, &classes, &taken);
         return Ok(Decided { classes, decision, is_blocked: true, report });
     }
-    let action = match (wish, decision) {
-        (Wish::Discard, _) => RecoveryAction::Discard,
-        (_, RecoveryDecision::Forward) => RecoveryAction::Forward,
-        (_, RecoveryDecision::Back) => RecoveryAction::Back,
-        (_, RecoveryDecision::Drop) => RecoveryAction::Drop,
-        (_, RecoveryDecision::Wait) => RecoveryAction::Wait,
+    let action = match decision {
+        RecoveryDecision::Forward => RecoveryAction::Forward,
+        RecoveryDecision::Back => RecoveryAction::Back,
+        RecoveryDecision::Drop => RecoveryAction::Drop,
+        RecoveryDecision::Wait => RecoveryAction::Wait,
     };
     let mut report = describe(transaction, &classes, action);
     match action {
@@ -260,11 +247,6 @@ fn act(
     run: Run<'_>,
 ) -> Result<Option<Recovered>> {
     let classes = &decided.classes;
-    if wish == Wish::Discard {
-        transaction.move_to(Section::Kept)?;
-        transaction.sync_everything()?;
-        return Ok(Some(describe(transaction, classes, RecoveryAction::Discarded)));
-    }
     // Described before it is touched: the report says what was found, not what is there afterwards.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {

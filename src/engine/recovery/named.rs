@@ -1,17 +1,24 @@
 //! Recovers the transaction that a person names, or discards it at that person's word.
 
 use super::all::unswapped;
-use super::{Planned, recover_one};
+use super::describe::{Left, describe, not_observed, place, unobserved};
+use super::{Planned, recover_one, targets};
+use crate::cancel::NEVER;
 use crate::engine::history::trash::{self, Goes};
 use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::barrier;
-use crate::engine::store::interrupted::{self, JournalStatus};
+use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::interrupted;
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Handle;
+use crate::journal::{Journal, JournalState};
+
+/// A journal that verifies, and its state.
+type Hot = (Journal, JournalState);
 
 /// The error if no interrupted transaction has that id.
 pub(crate) fn unknown(id: &str) -> Error {
@@ -35,9 +42,9 @@ pub(crate) fn recover_named(
     if !known {
         return unreadable_in_history(state, id, options, planned)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
-    let mut recovered = match discard_unreadable(state, id, options, planned)? {
-        Some(discarded) => discarded,
-        None => recover_one(state, id, options, patience, run, planned)?,
+    let mut recovered = match options.decision {
+        Wish::Discard => discard_interrupted(state, id, options, planned)?,
+        _ => recover_one(state, id, options, patience, run, planned)?,
     };
     let unswapped = unswapped(std::slice::from_ref(&recovered));
     let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
@@ -48,21 +55,39 @@ pub(crate) fn recover_named(
     Ok(vec![recovered])
 }
 
-/// Discards a folder whose journal does not verify: nothing else can be done with it, and only at a person's word.
-fn discard_unreadable(
+/// Discards a folder in `txn/`, whatever its journal says. Its files stay as they are, and need not be readable.
+fn discard_interrupted(
     state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     planned: Planned<'_>,
-) -> Result<Option<Recovered>> {
-    if options.decision != Wish::Discard {
-        return Ok(None);
-    }
-    let (JournalStatus::Corrupt(problem), Some(folder)) = interrupted::examine(state, id, &|_| true)? else {
-        return Ok(None);
+) -> Result<Recovered> {
+    let (status, folder) = interrupted::examine(state, id, &|_| true)?;
+    let plan = match (Left::of(status), &folder) {
+        (Ok((journal, journal_state)), Some(folder)) => plan_discard(state, id, folder, (journal, journal_state)),
+        (Err(Left::Corrupt(problem)), Some(_)) => {
+            Recovered::new(id, RecoveryAction::Discard, RecoveryReason::Damaged { problem })
+        }
+        (left, _) => {
+            let report = left.err().unwrap_or(Left::Running).into_report(state, id)?;
+            planned(&report);
+            return Ok(report);
+        }
     };
-    let why = RecoveryReason::Damaged { problem };
-    discard(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
+    discard(state, plan, (Section::Transactions, folder.as_ref()), options, planned)
+}
+
+/// The plan to discard a transaction: how its files are left, as far as they can be read.
+fn plan_discard(state: &StateFolder, id: &str, folder: &Handle, (mut journal, journal_state): Hot) -> Recovered {
+    // The folder may hold the journal of another transaction.
+    id.clone_into(&mut journal.header.id);
+    let files = unobserved(&journal.entries);
+    let observed = targets::found_parents(state, id, &journal).and_then(|parents| {
+        let transaction = TransactionFolder::new(state, folder.clone(), journal, journal_state, parents);
+        let classes = transaction.classes(&NEVER)?;
+        Ok(describe(&transaction, &classes, RecoveryAction::Discard))
+    });
+    observed.unwrap_or_else(|error| Recovered { files, ..not_observed(id, RecoveryAction::Discard, &error) })
 }
 
 /// Discards a folder in history that cannot be read; `None` if there is none of that id, or it is a transaction that
@@ -80,11 +105,12 @@ fn unreadable_in_history(
         return Ok(Some(left));
     }
     let why = RecoveryReason::DamagedInHistory { problem: untrusted.why };
+    let plan = Recovered::new(id, RecoveryAction::Discard, why);
     let folder = match state.section(Section::History)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
     };
-    discard(state, (id, why), (Section::History, folder.as_ref()), options, planned).map(Some)
+    discard(state, plan, (Section::History, folder.as_ref()), options, planned).map(Some)
 }
 
 /// The report of a transaction in history that a person must discard.
@@ -98,20 +124,21 @@ pub(crate) fn left_in_history(untrusted: &UntrustedTransaction) -> Recovered {
 /// Moves a folder that cannot be used from its section to `kept/`; it need not be possible to open it.
 fn discard(
     state: &StateFolder,
-    (id, why): (&str, RecoveryReason),
+    plan: Recovered,
     (section, folder): (Section, Option<&Handle>),
     options: RecoverOptions,
     planned: Planned<'_>,
 ) -> Result<Recovered> {
-    let plan = Recovered::new(id, RecoveryAction::Discard, why);
     if options.plan_only {
         return Ok(plan);
     }
     planned(&plan);
-    state.move_transaction(id, section, Section::Kept)?;
+    state.move_transaction(&plan.id, section, Section::Kept)?;
     barrier::pass(state, &state.workspace.root, |each| {
         folder.map_or(Ok(()), |folder| each.with_content(folder))?;
         each.sections(state)
     })?;
-    Ok(Recovered { action: RecoveryAction::Discarded, ..plan })
+    let mut remarks = plan.remarks;
+    remarks.push(place(state, Section::Kept, &plan.id));
+    Ok(Recovered { action: RecoveryAction::Discarded, remarks, ..plan })
 }

@@ -11,7 +11,7 @@ use crate::identity::Identity;
 use crate::journal::{Journal, slot_name};
 
 /// The folders of the targets, by their path in the workspace.
-pub(super) type LockedParents = HashMap<PathBuf, (Identity, Handle)>;
+pub(super) type Parents = HashMap<PathBuf, (Identity, Handle)>;
 
 /// Locks the folders of all targets and all folders that the transaction makes, then verifies that they are still where
 /// they were.
@@ -20,7 +20,7 @@ pub(super) fn lock_targets(
     id: &str,
     journal: &Journal,
     patience: Patience<'_>,
-) -> Result<(Locks, LockedParents)> {
+) -> Result<(Locks, Parents)> {
     loop {
         let before = open_parents(state, id, journal)?;
         let found: HashMap<PathBuf, Stat> =
@@ -34,6 +34,12 @@ pub(super) fn lock_targets(
         drop((locks, parents));
         patience.pause(state.workspace.root.path())?;
     }
+}
+
+/// The folders of the targets that are there, without their locks: nothing is to be done in them.
+pub(super) fn found_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<Parents> {
+    let found = open_parents(state, id, journal)?;
+    Ok(found.into_iter().map(|(path, (stat, folder))| (path, (stat.identity, folder))).collect())
 }
 
 /// Opens the folder of each target that is there: at its path, or still in its slot.

@@ -159,6 +159,11 @@ pub enum RecoveryReason {
         /// True if its journal names more files than are listed.
         has_more_files: bool,
     },
+    /// Its files could not be observed: one cannot be read, or is being written by another transaction.
+    NotObserved {
+        /// The problem.
+        problem: String,
+    },
     /// It was interrupted at this point.
     Interrupted {
         /// The state of its journal.
@@ -209,6 +214,7 @@ impl fmt::Display for RecoveryReason {
             }
             Self::NoJournal => f.write_str("it never came to its journal"),
             Self::Damaged { problem } => f.write_str(problem),
+            Self::NotObserved { problem } => write!(f, "nothing can be decided: {problem}"),
             Self::DamagedInHistory { problem } => write!(f, "it is in history, and {problem}"),
             Self::Untrusted { untrusted, has_more_files } => {
                 f.write_str(untrusted.reason())?;

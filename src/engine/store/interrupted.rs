@@ -13,7 +13,6 @@ use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
-use crate::path::shown;
 
 /// The status of a folder in `txn/`, by its journal.
 #[derive(Debug)]
@@ -98,10 +97,8 @@ pub(crate) fn examine(
         read_of_journal(&state.workspace, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
     let status = match found {
         None if sweep::holds_originals(&state.workspace, &folder, &stat)? => {
-            let place = shown(folder.path());
-            let gone =
-                format!("its journal is gone, and files may be new: {place} has old contents, in slots by number");
-            JournalStatus::Corrupt(gone)
+            let gone = "its journal is gone, and files may be new: its folder has old contents, in slots by number";
+            JournalStatus::Corrupt(gone.to_owned())
         }
         None => JournalStatus::Unfinished,
         Some(Err(why)) => JournalStatus::Corrupt(why),

@@ -7,3 +7,4 @@ mod partly;
 mod reader;
 mod saved_anew;
 mod sections;
+mod unreadable;
