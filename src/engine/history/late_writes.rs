@@ -19,6 +19,10 @@ use crate::index::EntryIndex;
 use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Journal, JournalState, Record, RecordedChange, original_name, slot_name};
 
+/// The reason why the slot of a file has another program's content, after its path.
+const CAPTURED: &str = "was replaced by another program before it was swapped, and a recovery finished the transaction \
+                        nevertheless";
+
 /// The slots of a finished transaction, and what proves that they were not written since.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
@@ -49,6 +53,9 @@ pub(crate) enum SlotContent {
     /// The unchanged original of a transaction that was rolled back: another program had replaced the new content, so
     /// the original could not go back. It stays.
     Original,
+    /// Another file than the original: another program put it there before the swap, and a recovery finished the
+    /// transaction nevertheless. It stays.
+    Captured,
     /// Anything else.
     Written,
 }
@@ -122,8 +129,11 @@ impl<'a> Slots<'a> {
         if may_go {
             return Ok(SlotContent::AsRecorded);
         }
-        let is_old = self.journal_state != JournalState::Done && is_original(record, seen);
-        Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
+        if self.journal_state != JournalState::Done {
+            return Ok(if is_original(record, seen) { SlotContent::Original } else { SlotContent::Written });
+        }
+        let is_captured = self.is_born_here && is_captured(self.workspace, self.folder, record, &stat)?;
+        Ok(if is_captured { SlotContent::Captured } else { SlotContent::Written })
     }
 
     /// Returns whether a changed file has other names, under which its writer still finds it, so that deleting the slot
@@ -162,15 +172,13 @@ impl<'a> Slots<'a> {
                 continue;
             }
             match self.look(entry)? {
-                found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
-                    found_entries.push((entry, found));
-                }
                 SlotContent::Nothing
                     if self.journal_state == JournalState::Done && record.change.original().is_some() =>
                 {
                     found_entries.push((entry, SlotContent::Nothing));
                 }
                 SlotContent::Nothing | SlotContent::AsRecorded => {}
+                found => found_entries.push((entry, found)),
             }
         }
         Ok(found_entries)
@@ -179,6 +187,13 @@ impl<'a> Slots<'a> {
     fn slot_path(&self, entry: EntryIndex) -> PathBuf {
         self.folder.path().join(slot_name(entry))
     }
+}
+
+/// Returns whether the slot of a committed transaction, which does not hold what was read, has another file than the
+/// original. An overlay gives a file another number when it is written for the first time, so there nothing tells.
+pub(crate) fn is_captured(workspace: &Workspace, folder: &Handle, record: &Record, slot: &Stat) -> Result<bool> {
+    let is_other = record.change.original().is_some_and(|original| *original != slot.identity);
+    Ok(is_other && workspace.file_system(folder)?.keeps_numbers)
 }
 
 /// Warnings about the originals of a transaction that were written since.
@@ -193,6 +208,7 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
                  staged for it is in {}",
                 slot.display()
             ),
+            SlotContent::Captured => format!("{path} {CAPTURED}; that is in {}", slot.display()),
             _ => format!(
                 "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
                 slot.display()
@@ -234,12 +250,18 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
         let written = slots
             .not_as_recorded()?
             .into_iter()
-            .filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
+            .filter(|(_, found)| !matches!(found, SlotContent::Nothing | SlotContent::Unswapped));
         all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
             if found == SlotContent::Original {
                 return format!(
                     "transaction {id}: the original of {path} is still at {}, and a later commit puts it into kept/",
+                    slot.display()
+                );
+            }
+            if found == SlotContent::Captured {
+                return format!(
+                    "transaction {id}: {path} {CAPTURED}; that is in {}, and a later commit puts it into kept/",
                     slot.display()
                 );
             }

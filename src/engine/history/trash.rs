@@ -168,7 +168,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,
-            SlotContent::Written | SlotContent::Original => false,
+            SlotContent::Written | SlotContent::Captured | SlotContent::Original => false,
             // A folder is not removed if anything is in it.
             SlotContent::AsRecorded if is_folder(record, journal_state) => {
                 state.workspace.fs().remove_folder(name).is_ok()

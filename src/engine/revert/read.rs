@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::paths::RevertedPaths;
 use crate::engine::history::Loaded;
+use crate::engine::history::late_writes;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::engine::transaction::prepare::lock_targets::Parents;
@@ -25,6 +26,13 @@ pub(super) struct PresentFiles {
     pub(super) targets: IndexVec<EntryIndex, PresentTarget>,
     pub(super) snapshots: HashMap<RelPath, Option<Arc<Snapshot>>>,
 }
+
+/// The problem of an original that is not as it was read.
+const WRITTEN_LATE: &str = "was written after the commit, by a program that still had it open";
+
+/// The problem of a slot that has another file than the original.
+const CAPTURED: &str = "is not the original: another program had replaced the file before it was swapped, and a recovery \
+                        finished the transaction nevertheless; copy from it what is missing";
 
 impl Engine {
     /// Reads the target of each entry.
@@ -135,7 +143,9 @@ impl Engine {
             let stat = Arc::new(stat);
             let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
-                return Err(damaged("was written after the commit, by a program that still had it open"));
+                let is_captured = !copied.contains(&entry)
+                    && late_writes::is_captured(&self.workspace, &loaded.folder, record, &stat)?;
+                return Err(damaged(if is_captured { CAPTURED } else { WRITTEN_LATE }));
             }
             if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
                 snapshot.file = None;

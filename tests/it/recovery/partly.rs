@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::wire::{self, Shape};
-use txedit::{Decision, Durability, Engine, NextStep, PathRule, RecoverOptions, Run, Settings};
+use txedit::{Decision, Durability, Engine, NextStep, PathRule, RecoverOptions, Retention, Run, Settings};
+
+use super::lost::{edits, engine, killed_before, recover};
 
 const PLAN: &str = r#"{"files": [
     {"file_path": "a", "edits": [{"old_string": "one", "new_string": "two"}]},
@@ -146,4 +148,26 @@ fn a_file_that_changes_after_the_decision_of_a_recovery_is_named() {
     assert!(done[0].reason().contains("a is not new: another program changed it after it was swapped"), "{done:?}");
     let contents = ["a", "c"].map(|name| content(&root, name));
     assert_eq!(contents, [None, Some("c two\n".to_owned())]);
+}
+
+#[test]
+fn what_a_swap_brought_out_of_another_program_is_not_said_to_be_written_later() {
+    let (sim, folder) = killed_before("journal.done", &edits());
+    // As if it had been put in the place of `b` right before the swap.
+    sim.delete(format!("{folder}/000001")).unwrap();
+    sim.create(format!("{folder}/000001"), "theirs").unwrap();
+    let done = recover(&sim, Decision::Forward);
+    assert_eq!(done.action.as_str(), "committed", "{done:?}");
+    let slot = folder.replace("/txn/", "/history/") + "/000001";
+    let warnings = engine(&sim, 4).status().unwrap().warnings;
+    assert!(
+        warnings.iter().any(|told| told.contains("replaced by another program") && told.contains(&slot)),
+        "{warnings:?}"
+    );
+    let error = engine(&sim, 4).undo(Some(&done.id), false, Run::default()).unwrap_err();
+    assert!(error.to_string().contains("another program had replaced the file") && error.to_string().contains(&slot));
+    assert_eq!(sim.read(slot).unwrap(), b"theirs");
+    engine(&sim, 4).prune(&Retention::default().count(0)).unwrap();
+    let warnings = engine(&sim, 5).status().unwrap().warnings;
+    assert!(warnings.iter().all(|told| !told.contains("had it open")), "{warnings:?}");
 }
