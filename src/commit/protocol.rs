@@ -34,6 +34,8 @@ pub struct Protocol {
     pub classify_checked: fn(&Record, &Observed) -> Class,
     /// The decision about an interrupted transaction: [`recover::decide`].
     pub decide: fn(JournalState, bool, &[Class]) -> RecoveryDecision,
+    /// Whether nothing verifies that an entry was not swapped: [`recover::is_in_doubt`].
+    pub is_in_doubt: fn(&Record, &Observed) -> bool,
     /// Whether a rollback may delete a content: [`recover::is_new`].
     pub is_new: fn(&Record, Seen) -> bool,
     /// Whether a slot in the trash may be unlinked: [`recover::may_go`].
@@ -70,6 +72,7 @@ pub static PROTOCOL: Protocol = Protocol {
     classify_contended: recover::classify_contended,
     classify_checked: recover::classify_checked,
     decide: recover::decide,
+    is_in_doubt: recover::is_in_doubt,
     is_new: recover::is_new,
     may_go: recover::may_go,
     grace: limits::GRACE,

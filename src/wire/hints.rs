@@ -24,7 +24,10 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
         // The steps of an error name the transaction that is in the way; the hint of its kind does not.
         Outcome::Unchanged | Outcome::RolledBack if !error.next_steps().is_empty() => "",
         Outcome::Unchanged | Outcome::RolledBack => {
-            let special = request.and_then(|request| of_patch(error, request)).or_else(|| of_search(error));
+            let special = request
+                .and_then(|request| of_patch(error, request))
+                .or_else(|| of_search(error))
+                .or_else(|| of_limit(error));
             special.unwrap_or(recovery_hint_of(error.kind()))
         }
     };
@@ -91,6 +94,12 @@ fn of_search(error: &Error) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// The hint where the system's limit of open files struck, perhaps in a call that has no request.
+fn of_limit(error: &Error) -> Option<&'static str> {
+    let is_limit = error.kind() == ErrorKind::RequestTooLarge && error.os_error().is_some();
+    is_limit.then_some("Raise the limit of open files where txedit is started (ulimit -n), or split the request.")
 }
 
 /// The hint for a kind, also used for findings.
@@ -232,6 +241,12 @@ mod tests {
         assert_eq!(hint(ErrorKind::AmbiguousMatch), "Use replace_all: true or make old_string more specific.");
         assert_eq!(hint(ErrorKind::PermissionDenied), "Check file permissions.");
         assert_eq!(hint(ErrorKind::InvalidEncoding), "Ensure file uses UTF-8 encoding.");
+    }
+
+    #[test]
+    fn a_limit_of_the_system_is_not_blamed_on_the_request() {
+        let error = Error::io("open", "a", crate::errno::Errno::MFILE.into());
+        assert!(recovery_hint(&error, None, NextStep::to_string).contains("ulimit -n"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::data::ScenarioAct;
 use super::judge::{Doing, Judged};
-use super::look::{ContentMarks, Look};
+use super::look::{ContentMarks, Look, marks_of};
 use super::run::{EITHER_WAY, ScenarioAnswer, ScenarioPending, ScenarioWorld};
 use crate::engine::Decision;
 use crate::engine::report::{Recovered, RecoveryAction};
@@ -104,6 +104,8 @@ impl ScenarioWorld {
         self.is_alive(&look.in_reach()).map_err(&told)?;
         let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
         recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
+        let known = marks_of(first.values().chain(pending.seen.values()));
+        recovered.iter().try_for_each(|it| has_nothing_new(it, &known, &look.files)).map_err(&told)?;
         let were_kept = &self.look().kept;
         let is_known = |kept: &&(PathBuf, SimEntry)| self.had_failures && were_kept.contains(kept);
         if !(were_here || look.kept.iter().all(|kept| is_known(&kept)) && look.late().is_empty()) {
@@ -186,6 +188,22 @@ fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles) -> J
         let timed = was.zip(is).map(|(was, is)| SimEntry { modified: was.modified, ..is.clone() });
         if was.is_some() && same(timed.as_ref(), was, true) {
             return Err(format!("{path} is as it was"));
+        }
+    }
+    Ok(())
+}
+
+/// Judges whether no file of a transaction that is said to be as before has a content that it made, whoever put it there
+/// again: only what was swapped can be seen by others.
+fn has_nothing_new(recovered: &Recovered, known: &ContentMarks, files: &UserFiles) -> Judged {
+    if !matches!(recovered.action, RecoveryAction::Dropped | RecoveryAction::RolledBack) {
+        return Ok(());
+    }
+    let is_told = |path: &Path| recovered.kept.iter().any(|kept| kept.path.ends_with(path));
+    for path in recovered.files.iter().map(|file| &file.path).filter(|path| !is_told(path)) {
+        let found = marks_of(files.get(path).into_iter());
+        if let Some((_, number)) = found.difference(known).find(|(letter, _)| *letter == b'N') {
+            return Err(format!("{} has N{number}, and is said to be as before", path.display()));
         }
     }
     Ok(())

@@ -215,6 +215,8 @@ impl ScenarioRefusal<'_> {
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
                 // They moved its folder with the new file, as the request asked.
                 (Some(kept), Some(theirs)) if self.was_asked_before_it_moved(path) && is_of(kept, theirs) => true,
+                // They did, and the old file is at its own path again.
+                (Some(_), Some(_)) if self.is_back_where_it_was(path) => true,
                 (kept, theirs) => alike(kept, theirs),
             })
         };
@@ -257,6 +259,12 @@ impl ScenarioRefusal<'_> {
 
     fn was_asked_before_it_moved(&self, path: &Path) -> bool {
         self.other_ends(path).any(|own| self.asked.contains(&own))
+    }
+
+    /// Returns whether it is another place of a path of the request, where the old content is again.
+    fn is_back_where_it_was(&self, path: &Path) -> bool {
+        let is_back = |own: &PathBuf| self.asked.contains(own) && alike(self.files.get(own), self.base.get(own));
+        self.other_ends(path).any(|own| self.base.contains_key(&own) && is_back(&own))
     }
 
     /// Returns whether it is old again, and others moved the changed new file away with its folder, which the answer

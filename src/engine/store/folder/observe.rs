@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
-use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_in_doubt, is_original_gone};
+use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_original_gone};
 use crate::journal::{Journal, JournalState, RecordedChange, slot_name};
 use crate::plan::Access;
 
@@ -77,7 +77,7 @@ impl TransactionFolder<'_> {
     ) -> Result<Vec<EntryIndex>> {
         let mut doubtful = Vec::new();
         for entry in unproved(classes) {
-            if is_in_doubt(self.record(entry), &self.observe(entry, cancel)?) {
+            if (self.workspace().protocol.is_in_doubt)(self.record(entry), &self.observe(entry, cancel)?) {
                 doubtful.push(entry);
             }
         }

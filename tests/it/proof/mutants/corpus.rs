@@ -141,6 +141,10 @@ fn with_the_time_of_what_was_moved() -> Player {
     by(Protocol { is_incomplete, ..PROTOCOL })
 }
 
+fn without_doubts() -> Player {
+    by(Protocol { is_in_doubt: |_, _| false, ..PROTOCOL })
+}
+
 fn without_anything_torn() -> Player {
     by(Protocol { is_incomplete: |_, _, _| false, ..PROTOCOL })
 }
@@ -218,7 +222,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 33] = [
+const NOTICED: [Noticed; 34] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -234,6 +238,7 @@ const NOTICED: [Noticed; 33] = [
         without_rolling_back_inside,
         "and nothing tells of it",
     ),
+    ("a_new_file_that_was_saved_anew_before_a_recovery_is_named", without_doubts, "is said to be as before"),
     ("a_chown_by_a_check_that_fails_is_not_silently_undone", without_handing_over, "and nothing tells of it"),
     ("a_folder_moved_before_a_checked_swap_has_its_old_files", without_verified_folders, "a folder was moved before"),
     ("a_folder_moved_in_the_moment_of_the_swap_is_a_conflict", without_verified_folders, "a folder was moved before"),

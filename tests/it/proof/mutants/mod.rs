@@ -42,6 +42,7 @@
 //! | originals not looked at after the check; folders verified after it alone | J5 | a forger, somebody who moves one; [`recovered`] |
 //! | folders not verified by a recovery | J5 | somebody who moves one |
 //! | history pruned newest first | – | a pruning that fails |
+//! | a new file that another program saved anew is no reason for doubt | – | a script of the corpus |
 //! | what each script of the corpus once showed | – | that script; [`corpus`] |
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
