@@ -1,6 +1,5 @@
-//! Verifies that a script of one's own is atomic, whatever happens to it: `cargo run --example atomicity`
-//!
-//! The files and the script are made up; in their place put those of your program. Nothing of the real disk is touched.
+//! Verifies that a script of one's own is atomic, whatever happens to it: `cargo run --example atomicity`. Nothing of the
+//! real disk is touched.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use txedit::testing::{Explorer, ForeignDeed, Script, strategies};
@@ -16,14 +15,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("src/util.rs", "pub fn parse() {}\n"),
     ]);
     let script = Script::new("split a module", files)
-    .apply(request(
-        r#"{"files": [
-            {"file_path": "src/main.rs", "edits": [{"old_string": "util", "new_string": "parser", "replace_all": true}]},
-            {"file_path": "src/util.rs", "rename_to": "src/parser/mod.rs"}]}"#,
-    )?)
-    .undo();
+        .apply(request(
+            r#"{"files": [
+                {"file_path": "src/main.rs", "edits": [{"old_string": "util", "new_string": "parser", "replace_all": true}]},
+                {"file_path": "src/util.rs", "rename_to": "src/parser/mod.rs"}]}"#,
+        )?)
+        .undo();
 
-    // A kill and a power loss before every call, with every subset of what was not synced; then during the recovery.
+    // A kill and a power loss before every call, with subsets of what was not synced; then during the recovery.
     let explorer = Explorer { images: 8, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     println!("crashes: {}", explorer.explore(&script)?);
     // The same while somebody else writes one of the files, at one of every 60 moments.
@@ -34,7 +33,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-#[cfg(test)]
 #[test]
 fn it_is_atomic() {
     main().unwrap();

@@ -78,7 +78,7 @@ impl Engine {
         let request = Request { dry_run: true, ..request_of(opened, entries) };
         let mut warnings = Vec::new();
         let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
-        settle::tell(&mut files, &rebased);
+        settle::tell(&mut files, rebased);
         let report = Report { dry_run: true, files, warnings, ..Report::default() };
         Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
     }
@@ -158,11 +158,11 @@ impl Engine {
         let LockedTargets { places, parents, locks } = locked;
         // Settling may have changed the edits, but not the paths.
         let (mut prepared, mut files) = self.prepare(&request, paths, places, parents, run)?;
-        if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
+        if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), !rebased.is_empty()) {
             is_settled.set(false);
             return Err(error);
         }
-        settle::tell(&mut files, &rebased);
+        settle::tell(&mut files, rebased);
         prepared.origin.opened = Some(opened.id.clone());
         prepared.again = again;
         let ready = Ready { prepared, locks, found: found.clone() };

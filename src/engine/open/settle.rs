@@ -1,6 +1,6 @@
 //! Handles files that changed since something was staged for them: carries the edits over, or refuses with the reason.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::compose::StagedEntry;
@@ -28,13 +28,16 @@ pub(super) struct Rebased {
     applied: Option<Vec<Applied>>,
 }
 
+/// What was carried over, by file of the request that the entries become.
+pub(super) type RebasedFiles = BTreeMap<FileIndex, Rebased>;
+
 /// Adds what was carried over to the reports of the files.
-pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
-    for (file, rebased) in files.iter_mut().zip(rebased) {
-        let Some(rebased) = rebased else { continue };
-        file.extras.rebased = Some(rebased.foreign_diff.clone());
-        if let Some(applied) = &rebased.applied {
-            file.edits.clone_from(applied);
+pub(super) fn tell(files: &mut [FileReport], rebased: RebasedFiles) {
+    for (FileIndex(file), rebased) in rebased {
+        let file = &mut files[file];
+        file.extras.rebased = Some(rebased.foreign_diff);
+        if let Some(applied) = rebased.applied {
+            file.edits = applied;
         }
     }
 }
@@ -48,16 +51,19 @@ impl Engine {
         opened: &OpenedFolder,
         entries: &mut [&mut StagedEntry],
         run: Run<'_>,
-    ) -> Result<Vec<Option<Rebased>>> {
+    ) -> Result<RebasedFiles> {
         // An entry that leaves a path does not matter to the new file that takes it.
         let left = entries.iter().filter(|entry| entry.file.vacates());
         let free: HashSet<PathBuf> = left.map(|entry| entry.file.path.to_path_buf()).collect();
-        let settled = entries.iter_mut().map(|entry| match entry.base {
-            Some(StoredBase { digest: None, .. }) if free.contains(entry.file.path.as_path()) => Ok(None),
-            Some(base) => self.settle_one(opened, &mut entry.file, base, run),
-            None => Ok(None),
-        });
-        settled.collect()
+        let mut rebased = RebasedFiles::new();
+        for (file, entry) in entries.iter_mut().enumerate() {
+            let is_free = |base: &StoredBase| base.digest.is_none() && free.contains(entry.file.path.as_path());
+            let Some(base) = entry.base.filter(|base| !is_free(base)) else { continue };
+            if let Some(carried) = self.settle_one(opened, &mut entry.file, base, run)? {
+                rebased.insert(FileIndex(file), carried);
+            }
+        }
+        Ok(rebased)
     }
 
     fn settle_one(

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::compose::{ComposedEntry, StagedEntry, compose};
-use super::settle;
+use super::settle::{self, RebasedFiles};
 use super::store::{self, OpenedFolder};
 use super::stored::{StoredBase, StoredFile};
 use super::{entries_of, list};
@@ -115,13 +115,13 @@ impl Engine {
                 let mut entries: Vec<_> = settled.iter_mut().map(|entry| &mut entry.staged).collect();
                 self.settle(opened, &mut entries, run)?
             }
-            None => vec![None; settled.len()],
+            None => RebasedFiles::new(),
         };
         let files = settled.into_iter().map(|entry| entry.staged.file).collect();
         let request = Request { dry_run: true, include_content: added.include_content, files, ..Request::default() };
         let prepared = self.prepare_unlocked(&request, found, warnings, run);
         let (_, mut files) = prepared.map_err(|error| name(&composed, error))?;
-        settle::tell(&mut files, &rebased);
+        settle::tell(&mut files, rebased);
         Ok(composed.into_iter().zip(files).map(|(composed, report)| TriedEntry { composed, report }).collect())
     }
 
