@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{bound, next_step};
+use super::{bound, next_step, terse};
 use crate::engine::report::Report;
 use crate::error::Error;
 use crate::request::Request;
@@ -22,7 +22,9 @@ pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) ->
 #[derive(Debug)]
 pub(super) struct ToolAnswer {
     value: Value,
-    text: String,
+    /// True if the contents of its files are blocks of their own in the text: in JSON each quote and line break in them
+    /// would be escaped, which takes a fifth more tokens.
+    has_contents: bool,
     /// The code of a failure.
     pub(super) code: Option<&'static str>,
     /// The transaction that was committed, or failed.
@@ -79,20 +81,54 @@ impl ToolAnswer {
     fn new(answer: &impl Serialize) -> Self {
         // The wire types are strings, numbers and lists of them, so serialising cannot fail.
         let value = serde_json::to_value(answer).unwrap_or_default();
-        let text = serde_json::to_string_pretty(answer).unwrap_or_default();
-        Self { value, text, code: None, transaction: None, changes: ToolChanges::default() }
+        Self { value, has_contents: false, code: None, transaction: None, changes: ToolChanges::default() }
+    }
+
+    /// The same without what an agent seldom needs, unless all was asked for.
+    pub(super) fn terse_unless(mut self, verbose: bool) -> Self {
+        if !verbose {
+            terse::shorten(&mut self.value);
+        }
+        self
+    }
+
+    /// The answer to a call that read files: their contents are text as it stands.
+    pub(super) fn contents(answer: &impl Serialize) -> Self {
+        Self { has_contents: true, ..Self::done(answer, ToolChanges::default()) }
     }
 
     /// The result of the call, at most about `max_bytes` long.
     pub(super) fn into_result(mut self, max_bytes: usize) -> CallToolResult {
-        if self.text.len() > max_bytes {
-            self.text = bound::cut(&mut self.value, max_bytes, self.changes.committed.as_deref());
+        // Without line breaks and indentation, each of which is a token.
+        let mut text = self.value.to_string();
+        let mut contents = Vec::new();
+        if text.len() > max_bytes {
+            text = bound::cut(&mut self.value, max_bytes, self.changes.committed.as_deref());
+        } else if self.has_contents {
+            let mut header = self.value.clone();
+            contents = take_contents(&mut header);
+            text = header.to_string();
         }
+        let blocks = std::iter::once(text).chain(contents).map(ContentBlock::text).collect();
         let mut result = match self.code {
-            None => CallToolResult::success(vec![ContentBlock::text(self.text)]),
-            Some(_) => CallToolResult::error(vec![ContentBlock::text(self.text)]),
+            None => CallToolResult::success(blocks),
+            Some(_) => CallToolResult::error(blocks),
         };
         result.structured_content = Some(self.value);
         result
     }
+}
+
+/// Takes the content of each file out of an answer; in its place stands the number of the block that has it, from 0. The
+/// answer itself is block 0.
+fn take_contents(answer: &mut Value) -> Vec<String> {
+    let mut contents = Vec::new();
+    let files = answer.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten();
+    for file in files.filter_map(Value::as_object_mut) {
+        if let Some(Value::String(content)) = file.remove("content") {
+            contents.push(content);
+            file.insert("content_block".to_owned(), contents.len().into());
+        }
+    }
+    contents
 }

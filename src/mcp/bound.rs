@@ -6,7 +6,7 @@ use serde_json::Value;
 /// of a hash, so hashes, ids and codes are never cut.
 const STEPS: [(usize, usize); 6] = [(8_192, 200), (2_048, 50), (512, 20), (256, 10), (256, 4), (256, 1)];
 
-/// Cuts `answer` to about `max_bytes` of pretty-printed text, which is returned. Its totals still count everything.
+/// Cuts `answer` to about `max_bytes` of text, which is returned. Its totals still count everything.
 pub(super) fn cut(answer: &mut Value, max_bytes: usize, transaction: Option<&str>) -> String {
     let rest = match transaction {
         Some(id) => format!("the resource txedit://transactions/{id}/diff has every change, read_files the contents"),
@@ -19,7 +19,7 @@ pub(super) fn cut(answer: &mut Value, max_bytes: usize, transaction: Option<&str
         if let Value::Object(fields) = answer {
             fields.insert("truncated".to_owned(), pointer.clone().into());
         }
-        text = serde_json::to_string_pretty(answer).unwrap_or_default();
+        text = answer.to_string();
         if text.len() <= max_bytes {
             break;
         }
@@ -76,6 +76,6 @@ mod tests {
         assert!(!answer["files"].as_array().unwrap().is_empty());
         let diff = answer["files"][0]["diff"].as_str().unwrap();
         assert!(diff.ends_with(" more bytes]"), "{diff}");
-        assert_eq!(text, serde_json::to_string_pretty(&answer).unwrap());
+        assert_eq!(text, answer.to_string());
     }
 }

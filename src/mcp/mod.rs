@@ -24,6 +24,7 @@ mod server;
 mod shared;
 mod stdio;
 mod subscriptions;
+mod terse;
 mod token;
 mod tools;
 mod toolsets;

@@ -34,6 +34,8 @@ pub struct Request {
     pub dry_run: bool,
     /// Put the whole new content of each file into the answer.
     pub include_content: bool,
+    /// Reports the diff of each file, also where it is not a dry run.
+    pub verbose: bool,
     /// Add a copy of each file as it was, as `<file>.bak`, to the transaction.
     pub backup: bool,
     /// Decides, with the new files in place, whether to commit.

@@ -32,6 +32,7 @@ impl RequestJson {
             files,
             dry_run: self.dry_run.unwrap_or(false),
             include_content: self.include_content.unwrap_or(false),
+            verbose: self.verbose.unwrap_or(false),
             backup: self.backup.unwrap_or(false),
             check: self.check.and_then(|command| check(command, findings)),
             idempotent: false,

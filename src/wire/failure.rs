@@ -67,7 +67,7 @@ pub struct FailureJson {
 }
 
 impl FailureJson {
-    /// The same with absolute paths, for callers that name files only so.
+    /// The same with absolute paths, which every program takes.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
         let absolute = |path: &mut String| *path = text(&root.join(&*path));
@@ -76,6 +76,8 @@ impl FailureJson {
         self.not_restored.iter_mut().for_each(|file| absolute(&mut file.path));
         self.kept.iter_mut().for_each(|file| absolute(&mut file.path));
         self.conflicts.iter_mut().for_each(absolute);
+        let changed = self.context.iter_mut().flat_map(|context| &mut context.conflicts);
+        changed.for_each(|conflict| absolute(&mut conflict.path));
         self
     }
 }

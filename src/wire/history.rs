@@ -95,11 +95,23 @@ impl From<&report::Logged> for LoggedJson {
 pub struct Log {
     pub success: bool,
     pub transactions: Vec<LoggedJson>,
+    /// Those that are open, oldest first, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenTransactionJson>,
+}
+
+impl Log {
+    /// The answer with the open transactions as well.
+    #[must_use]
+    pub fn with_open(logged: &[report::Logged], open: &[report::OpenTransaction]) -> Self {
+        let open = open.iter().map(OpenTransactionJson::from).collect();
+        Self { success: true, transactions: logged.iter().map(LoggedJson::from).collect(), open }
+    }
 }
 
 impl From<&[report::Logged]> for Log {
     fn from(logged: &[report::Logged]) -> Self {
-        Self { success: true, transactions: logged.iter().map(LoggedJson::from).collect() }
+        Self::with_open(logged, &[])
     }
 }
 

@@ -61,6 +61,7 @@ pub struct ReadFilesSuccess {
     pub success: bool,
     pub files: Vec<ReadFile>,
     /// Files that could not be read, or do not fit the answer; they are no error for the rest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
 }
 
@@ -96,7 +97,12 @@ impl SkippedFile {
     /// The file with this name, and the reason for which it was not read.
     #[must_use]
     pub fn new(named: &str, code: ErrorKind, reason: String) -> Self {
-        Self { file_path: named.to_owned(), error_code: code.code(), reason, recovery_hint: recovery_hint_of(code) }
+        let recovery_hint = match code {
+            // Only to be shown at once: it can be edited nevertheless.
+            ErrorKind::FileTooLarge => "Read it in pieces (start_line, end_line), or leave it out.",
+            code => recovery_hint_of(code),
+        };
+        Self { file_path: named.to_owned(), error_code: code.code(), reason, recovery_hint }
     }
 }
 
@@ -111,7 +117,7 @@ pub struct TextFile {
     pub text: String,
 }
 
-/// Reads a file of at most `max_bytes`, whose absolute path is in the request at `place`. A file that is missing,
+/// Reads a file of at most `max_bytes`, whose path, absolute or relative to the root, is in the request at `place`. A file that is missing,
 /// outside the root, too large or not UTF-8 text is skipped with its reason.
 pub fn text_file(
     engine: &Engine,
@@ -125,7 +131,7 @@ pub fn text_file(
         return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
     }
     let mut findings = Findings::new();
-    check_path(Path::new(named), PathRule::Absolute, || place.to_vec(), &mut findings);
+    check_path(Path::new(named), PathRule::AbsoluteOrRelative, || place.to_vec(), &mut findings);
     if let Some(Finding { kind, message, .. }) = findings.as_slice().first() {
         return Err(skipped(*kind, message.clone()));
     }

@@ -38,6 +38,9 @@ pub struct RequestJson<F = FileRequestJson> {
     /// Answer with the whole new contents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_content: Option<bool>,
+    /// Answer with hashes, each edit and the diffs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbose: Option<bool>,
     /// Keep the old files as `<file>.bak`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<bool>,
@@ -58,7 +61,7 @@ pub struct RequestJson<F = FileRequestJson> {
 #[serde(deny_unknown_fields)]
 #[serde(rename = "File", expecting = "an object that holds a file")]
 pub struct FileRequestJson<E = EditJson> {
-    /// The path of the file, absolute.
+    /// The path of the file, absolute or from the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
     /// The hash of the content that the edits are for.
@@ -114,6 +117,7 @@ impl<F> Default for RequestJson<F> {
             files: None,
             dry_run: None,
             include_content: None,
+            verbose: None,
             backup: None,
             check: None,
             idempotency_key: None,
@@ -139,8 +143,8 @@ impl<E> Default for FileRequestJson<E> {
 
 impl<F> RequestJson<F> {
     pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> RequestJson<G> {
-        let Self { files: _, dry_run, include_content, backup, check, idempotency_key, label } = self;
-        RequestJson { files, dry_run, include_content, backup, check, idempotency_key, label }
+        let Self { files: _, dry_run, include_content, verbose, backup, check, idempotency_key, label } = self;
+        RequestJson { files, dry_run, include_content, verbose, backup, check, idempotency_key, label }
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) type Arguments = Map<String, Value>;
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MultiEdit {
-    /// The path of the file, absolute.
+    /// The path of the file, absolute or from the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
     /// Replacements, in order.
@@ -33,6 +33,8 @@ pub(crate) struct MultiEdit {
     pub dry_run: Option<bool>,
     /// Answer with the whole new content.
     pub include_content: Option<bool>,
+    /// Answer with hashes, each edit and the diff.
+    pub verbose: Option<bool>,
     /// Keep the old file as `<file>.bak`.
     pub backup: Option<bool>,
 }
@@ -42,7 +44,7 @@ pub(crate) struct MultiEdit {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EditFile {
-    /// The path of the file, absolute or relative to the root.
+    /// The path of the file, absolute or from the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub path: Option<String>,
     /// The text to look for, to the byte.
@@ -60,7 +62,7 @@ pub(crate) struct EditFile {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadFiles {
-    /// The paths of the files, absolute.
+    /// The paths of the files, absolute or from the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub paths: Option<Vec<String>>,
     /// Skip files with more bytes than this.
@@ -85,6 +87,8 @@ pub(crate) struct ApplyPatch {
     pub format: Option<String>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
+    /// Answer with hashes, each edit and the diffs.
+    pub verbose: Option<bool>,
 }
 
 /// The arguments of `replace_in_files`.
@@ -112,6 +116,8 @@ pub(crate) struct ReplaceInFiles {
     pub max_files: Option<usize>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
+    /// Answer with hashes, each edit and the diffs.
+    pub verbose: Option<bool>,
 }
 
 /// The arguments of `stage_edits`: those of a request, and the transaction.
@@ -121,8 +127,8 @@ pub(crate) struct ReplaceInFiles {
 pub(crate) struct StageEdits {
     /// The open transaction to add to.
     pub transaction_id: Option<String>,
-    /// As in `multi_edit_files`.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    /// As in `multi_edit_files`: each has a file_path, and edits, content, delete, rename_to or mode.
+    #[cfg_attr(feature = "mcp", schemars(required, with = "Vec<Map<String, Value>>"))]
     pub files: Option<Vec<FileRequestJson>>,
     /// Only try; stage nothing.
     pub dry_run: Option<bool>,
@@ -172,6 +178,8 @@ pub(crate) struct ListTransactions {
 pub(crate) struct UndoTransaction {
     /// Without one, the newest of your own that is not undone.
     pub transaction_id: Option<String>,
+    /// Undo also in files that changed since in other lines.
+    pub rebase: Option<bool>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
 }
@@ -244,6 +252,7 @@ const MULTI_EDIT: &[Field] = &[
     ("expected_hash", Level::File, "expected_hash"),
     ("dry_run", Level::Request, "dry_run"),
     ("include_content", Level::Request, "include_content"),
+    ("verbose", Level::Request, "verbose"),
     ("backup", Level::Request, "backup"),
 ];
 
@@ -417,6 +426,6 @@ mod tests {
         let error = parse_flat::<ReadFiles>(arguments(json!({"paths": ["/a", 5]}))).unwrap_err();
         assert_eq!(findings(&error)[0].0, "paths/1");
         let error = parse_flat::<UndoTransaction>(arguments(json!({"id": "x"}))).unwrap_err();
-        assert!(findings(&error)[0].1.contains("expected one of `transaction_id`, `dry_run`"));
+        assert!(findings(&error)[0].1.contains("expected one of `transaction_id`, `rebase`, `dry_run`"));
     }
 }

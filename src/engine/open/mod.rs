@@ -12,6 +12,7 @@ mod store;
 mod stored;
 
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 
 use super::history::trash::{self, Goes};
 use super::report::{OpenTransaction, Preview, Report};
@@ -65,6 +66,15 @@ fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
 }
 
 impl Engine {
+    /// The open transactions, oldest first; only those with a file at `path` or beneath it, if one is given. Nothing is
+    /// changed, whether it fails or not.
+    pub fn open_transactions(&self, path: Option<&Path>) -> Result<Vec<OpenTransaction>> {
+        let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        let path = path.map(|path| self.rel_path(path)).transpose()?;
+        let is_at = |(file, _): &(PathBuf, String)| path.as_ref().is_none_or(|path| file.starts_with(path.as_path()));
+        Ok(list(&state)?.into_iter().filter(|open| path.is_none() || open.files.iter().any(is_at)).collect())
+    }
+
     /// The changes that a commit would make now, and the hash over all of them. Nothing is written, whether it fails or not.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;

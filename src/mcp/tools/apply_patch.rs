@@ -8,8 +8,8 @@ use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::{self, PathRule};
+use crate::wire::success_multi;
 use crate::wire::tools::{ApplyPatch, Arguments, parse_flat, required};
-use crate::wire::{Shape, success_multi};
 
 pub(super) static APPLY_PATCH: Definition = Definition {
     name: "apply_patch",
@@ -44,17 +44,18 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     },
     run: |job, arguments| match read(arguments) {
         Ok(patch) => apply(job, patch),
-        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 
 /// The patch, with the requested dry run.
 fn read(arguments: Arguments) -> Result<Patch> {
-    let ApplyPatch { patch, format, dry_run } = parse_flat(arguments)?;
+    let ApplyPatch { patch, format, dry_run, verbose } = parse_flat(arguments)?;
     let [patch] = required([("patch", patch)])?;
     let format = format.map(|word| Format::named(&word).ok_or_else(|| unknown_format(&word))).transpose()?;
     let mut patch = Patch::read(patch.as_bytes(), format, None)?;
     patch.request.dry_run = dry_run.unwrap_or(false);
+    patch.request.verbose = verbose.unwrap_or(false);
     Ok(patch)
 }
 
@@ -69,7 +70,10 @@ fn apply(job: &Job<'_>, mut patch: Patch) -> ToolAnswer {
     // Names in patches are relative to the root; only editors write absolute ones.
     let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
     match checked.and_then(|()| edit::apply(job, &request)) {
-        Ok(report) => ToolAnswer::done(&success_multi(&report, &request), ToolChanges::of(&report)),
+        Ok(report) => {
+            let answer = ToolAnswer::done(&success_multi(&report, &request), ToolChanges::of(&report));
+            answer.terse_unless(request.verbose)
+        }
         Err(error) => job.failed(&patch.explain(error), Some(&request)),
     }
 }

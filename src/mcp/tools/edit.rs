@@ -8,8 +8,8 @@ use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
+use crate::wire;
 use crate::wire::tools::parse_request;
-use crate::wire::{self, Shape};
 
 pub(super) static MULTI_EDIT_FILES: Definition = Definition {
     name: "multi_edit_files",
@@ -42,12 +42,15 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
             ("rollback", PropertyKind::Object, "On failure: what was put back."),
         ])
     },
-    run: |job, arguments| match parse_request(arguments, PathRule::Absolute) {
+    run: |job, arguments| match parse_request(arguments, PathRule::AbsoluteOrRelative) {
         Ok(mut request) => match allow(job, &mut request).and_then(|()| apply(job, &request)) {
-            Ok(report) => ToolAnswer::done(&wire::success_multi(&report, &request), ToolChanges::of(&report)),
-            Err(error) => ToolAnswer::error(&error, Some(&request), Shape::Multi),
+            Ok(report) => {
+                let answer = ToolAnswer::done(&wire::success_multi(&report, &request), ToolChanges::of(&report));
+                answer.terse_unless(request.verbose)
+            }
+            Err(error) => job.failed(&error, Some(&request)),
         },
-        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 

@@ -1,8 +1,8 @@
 //! `edit_file`: one replacement in one file, as other servers offer it.
 
-use super::{Definition, edit};
+use super::{Definition, Job, edit};
 use crate::error::Error;
-use crate::mcp::answer::{ToolAnswer, ToolChanges, failure};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
@@ -39,14 +39,14 @@ pub(super) static EDIT_FILE: Definition = Definition {
     run: |job, arguments| match parse_edit_file(arguments, PathRule::AbsoluteOrRelative) {
         Ok(request) => match edit::apply(job, &request) {
             Ok(report) => ToolAnswer::done(&success_edit_file(&report), ToolChanges::of(&report)),
-            Err(error) => failed(&error, Some(&request)),
+            Err(error) => failed(job, &error, Some(&request)),
         },
-        Err(error) => failed(&error, None),
+        Err(error) => failed(job, &error, None),
     },
 };
 
-fn failed(error: &Error, request: Option<&Request>) -> ToolAnswer {
-    let mut failure = failure(error, request, Shape::Single);
+fn failed(job: &Job<'_>, error: &Error, request: Option<&Request>) -> ToolAnswer {
+    let mut failure = job.failure(error, request, Shape::Single);
     place_in_edit_file(&mut failure);
     ToolAnswer::failed(&failure)
 }

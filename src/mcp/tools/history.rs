@@ -11,8 +11,8 @@ use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::wire::history::Log;
+use crate::wire::success_multi;
 use crate::wire::tools::{Arguments, ListTransactions, UndoTransaction, parse_flat};
-use crate::wire::{Shape, success_multi};
 
 /// The default number of transactions listed.
 const LISTED: usize = 20;
@@ -21,30 +21,40 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
     name: "list_transactions",
     title: "List committed transactions",
     toolset: Toolset::History,
-    description: "List committed transactions, the newest first: id, time, files, and what undid what. Use it to \
-                  find the id for undo_transaction. Not git's log. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
+    description: "List committed transactions, the newest first: id, time, files, and what undid what; and the open \
+                  ones. Use it to find an id. Not git's log. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
     writes: false,
     idempotent: true,
     input: schema::input::<ListTransactions>,
     output: || {
-        schema::output(&[(
-            "transactions",
-            PropertyKind::Objects,
-            "transaction_id, time, owner, label, files, reverts and reverted_by of each.",
-        )])
+        schema::output(&[
+            (
+                "transactions",
+                PropertyKind::Objects,
+                "transaction_id, time, owner, label, files, reverts and reverted_by of each.",
+            ),
+            (
+                "open",
+                PropertyKind::Objects,
+                "Open ones: transaction_id, owner, opened_at, expires_at, expired, label, files of each.",
+            ),
+        ])
     },
     run: |job, arguments| match list(job, arguments) {
         Ok(log) => ToolAnswer::done(&log, ToolChanges::default()),
-        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
+        Err(error) => job.failed_file(&error, None),
     },
 };
 
 fn list(job: &Job<'_>, arguments: Arguments) -> Result<Log> {
     let ListTransactions { limit, path } = parse_flat(arguments)?;
-    let mut log = job.engine.log(limit.unwrap_or(LISTED), path.map(PathBuf::from).as_deref())?;
-    let paths = log.iter_mut().flat_map(|one| &mut one.files).map(|(_, path)| path);
-    paths.for_each(|path| *path = job.engine.root().join(&*path));
-    Ok(Log::from(&log[..]))
+    let path = path.map(PathBuf::from);
+    let mut log = job.engine.log(limit.unwrap_or(LISTED), path.as_deref())?;
+    let mut open = job.engine.open_transactions(path.as_deref())?;
+    let committed = log.iter_mut().flat_map(|one| &mut one.files).map(|(_, path)| path);
+    let staged = open.iter_mut().flat_map(|one| &mut one.files).map(|(path, _)| path);
+    committed.chain(staged).for_each(|path| *path = job.engine.root().join(&*path));
+    Ok(Log::with_open(&log, &open))
 }
 
 pub(super) static UNDO_TRANSACTION: Definition = Definition {
@@ -77,28 +87,27 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
 };
 
 fn undo(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
-    let UndoTransaction { transaction_id, dry_run } = parse_flat(arguments)?;
-    let dry_run = dry_run.unwrap_or(false);
-    job.check_writing(dry_run)?;
+    let UndoTransaction { transaction_id, rebase, dry_run } = parse_flat(arguments)?;
+    let options = UndoOptions::default().dry_run(dry_run.unwrap_or(false)).rebase(rebase.unwrap_or(false));
+    job.check_writing(options.dry_run)?;
     let report = match transaction_id {
-        Some(id) => job.engine.undo(Some(&id), dry_run, job.run)?,
-        None => undo_own(job, dry_run)?,
+        Some(id) => job.engine.undo_with(Some(&id), &options, job.run)?,
+        None => undo_own(job, &options)?,
     }
     .in_root(job.engine.root());
     let mut changes = ToolChanges::of(&report);
     changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
-    Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), changes))
+    Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), changes).terse_unless(false))
 }
 
 /// Reverts the newest transaction of this connection. A transaction of another connection, even of a client with the
 /// same name, may belong to another conversation; and a request without a session is a connection of its own.
-fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
+fn undo_own(job: &Job<'_>, options: &UndoOptions) -> Result<Report> {
     let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
-    let options = UndoOptions { dry_run, ..UndoOptions::default() };
     let nothing = || {
         let message = "this connection has committed nothing that is not undone (over HTTP without a session none has): \
                        give the transaction_id from the answer of the commit, or from list_transactions";
         Error::new(ErrorKind::UnknownTransaction, message)
     };
-    job.engine.undo_newest(&[&is_own], nothing, &options, job.run)
+    job.engine.undo_newest(&[&is_own], nothing, options, job.run)
 }

@@ -25,6 +25,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
 use crate::wire::Shape;
+use crate::wire::failure::FailureJson;
 use crate::wire::tools::Arguments;
 
 /// A tool.
@@ -75,9 +76,18 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The answer to a call whose files the caller did not name, or not by their absolute paths.
+    /// The answer to a call that failed, with absolute paths: other servers' tools take no others.
     fn failed(&self, error: &Error, request: Option<&Request>) -> ToolAnswer {
-        ToolAnswer::failed(&failure(error, request, Shape::Multi).in_root(self.engine.root()))
+        ToolAnswer::failed(&self.failure(error, request, Shape::Multi))
+    }
+
+    /// The same for a call about one file.
+    fn failed_file(&self, error: &Error, request: Option<&Request>) -> ToolAnswer {
+        ToolAnswer::failed(&self.failure(error, request, Shape::Single))
+    }
+
+    fn failure(&self, error: &Error, request: Option<&Request>, shape: Shape) -> FailureJson {
+        failure(error, request, shape).in_root(self.engine.root())
     }
 
     /// The check that a call names, if checks are allowed: it is a command, so whoever can call a tool could run any

@@ -5,8 +5,8 @@ use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::PathRule;
+use crate::wire::success_single;
 use crate::wire::tools::{MultiEdit, parse_multi_edit};
-use crate::wire::{Shape, success_single};
 
 pub(super) static MULTI_EDIT: Definition = Definition {
     name: "multi_edit",
@@ -40,11 +40,14 @@ pub(super) static MULTI_EDIT: Definition = Definition {
             ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
         ])
     },
-    run: |job, arguments| match parse_multi_edit(arguments, PathRule::Absolute) {
+    run: |job, arguments| match parse_multi_edit(arguments, PathRule::AbsoluteOrRelative) {
         Ok(request) => match edit::apply(job, &request) {
-            Ok(report) => ToolAnswer::done(&success_single(&report, &request), ToolChanges::of(&report)),
-            Err(error) => ToolAnswer::error(&error, Some(&request), Shape::Single),
+            Ok(report) => {
+                let answer = ToolAnswer::done(&success_single(&report, &request), ToolChanges::of(&report));
+                answer.terse_unless(request.verbose)
+            }
+            Err(error) => job.failed_file(&error, Some(&request)),
         },
-        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
+        Err(error) => job.failed_file(&error, None),
     },
 };

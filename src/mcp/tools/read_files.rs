@@ -3,11 +3,10 @@
 use super::{Definition, Job};
 use crate::error::{ErrorKind, Result};
 use crate::limits;
-use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::Findings;
-use crate::wire::Shape;
 use crate::wire::read::{ReadFile, ReadFilesSuccess, SkippedFile, TextFile, text_file};
 use crate::wire::tools::{ReadFiles, parse_flat};
 
@@ -26,14 +25,14 @@ pub(super) static READ_FILES: Definition = Definition {
             (
                 "files",
                 PropertyKind::Objects,
-                "file_path, hash, lines, bytes and content of each; start_line and end_line of a piece.",
+                "file_path, hash, lines, bytes and content of each; start_line and end_line of a piece. In the text, content_block is the number of the block that has the content.",
             ),
             ("skipped", PropertyKind::Objects, "file_path, error_code, reason and recovery_hint of each."),
         ])
     },
     run: |job, arguments| match parse_flat(arguments).and_then(checked) {
-        Ok(asked) => ToolAnswer::done(&read(job, &asked), ToolChanges::default()),
-        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
+        Ok(asked) => ToolAnswer::contents(&read(job, &asked)),
+        Err(error) => job.failed_file(&error, None),
     },
 };
 

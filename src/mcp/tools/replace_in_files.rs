@@ -7,7 +7,6 @@ use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::replace::{self, Query, ReplaceGuard, Replacements};
-use crate::wire::Shape;
 use crate::wire::replace::Replaced;
 use crate::wire::tools::{ReplaceInFiles, parse_flat, required};
 
@@ -39,11 +38,12 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
     run: |job, arguments| match parse_flat(arguments).and_then(|asked| prepared(job, asked)) {
         Ok(search) => match job.engine.apply_found(|| search.run(job), job.run) {
             (found, Ok(report)) => {
-                ToolAnswer::done(&Replaced::new(&report, &found.unwrap_or_default()), ToolChanges::of(&report))
+                let answer = Replaced::new(&report, &found.unwrap_or_default());
+                ToolAnswer::done(&answer, ToolChanges::of(&report)).terse_unless(search.verbose)
             }
-            (found, Err(error)) => ToolAnswer::error(&error, found.as_ref().map(|found| &found.request), Shape::Multi),
+            (found, Err(error)) => job.failed(&error, found.as_ref().map(|found| &found.request)),
         },
-        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 
@@ -53,12 +53,14 @@ struct ReplaceCall {
     tree: SearchTree,
     guard: ReplaceGuard,
     dry_run: bool,
+    verbose: bool,
 }
 
 impl ReplaceCall {
     fn run(&self, job: &Job<'_>) -> Result<Replacements> {
         let mut found = replace::search(&self.query, &self.tree, self.guard, job.run.cancel)?;
         found.request.dry_run = self.dry_run;
+        found.request.verbose = self.verbose;
         Ok(found)
     }
 }
@@ -79,5 +81,5 @@ fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<ReplaceCall> {
     let tree =
         SearchTree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..SearchTree::default() };
     let guard = ReplaceGuard { expected_matches: asked.expected_matches, max_files: asked.max_files };
-    Ok(ReplaceCall { query, tree, guard, dry_run })
+    Ok(ReplaceCall { query, tree, guard, dry_run, verbose: asked.verbose.unwrap_or(false) })
 }

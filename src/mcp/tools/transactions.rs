@@ -11,7 +11,7 @@ use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
 use crate::wire::tools::{Arguments, CommitTransaction, OneTransaction, StageEdits, parse_flat, parse_stage, required};
-use crate::wire::{Shape, history, open, success_multi};
+use crate::wire::{history, open, success_multi};
 
 pub(super) static STAGE_EDITS: Definition = Definition {
     name: "stage_edits",
@@ -36,9 +36,9 @@ pub(super) static STAGE_EDITS: Definition = Definition {
             ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
         ])
     },
-    run: |job, arguments| match parse_stage(arguments, PathRule::Absolute) {
+    run: |job, arguments| match parse_stage(arguments, PathRule::AbsoluteOrRelative) {
         Ok((id, request)) => stage(job, id.as_deref(), &request),
-        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 
@@ -47,9 +47,9 @@ fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> ToolAnswer {
     match staged {
         Ok(mut staged) => {
             staged.report = staged.report.in_root(job.engine.root());
-            ToolAnswer::done(&open::StagedJson::new(&staged, request), ToolChanges::default())
+            ToolAnswer::done(&open::StagedJson::new(&staged, request), ToolChanges::default()).terse_unless(false)
         }
-        Err(error) => ToolAnswer::error(&error, Some(request), Shape::Multi),
+        Err(error) => job.failed(&error, Some(request)),
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
         match preview {
             Ok(mut preview) => {
                 preview.report = preview.report.in_root(job.engine.root());
-                ToolAnswer::done(&open::PreviewJson::from(&preview), ToolChanges::default())
+                ToolAnswer::done(&open::PreviewJson::from(&preview), ToolChanges::default()).terse_unless(false)
             }
             Err(error) => job.failed(&error, None),
         }
@@ -124,7 +124,8 @@ fn commit(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
     job.check_writing(false)?;
     let check = check.map(|command| job.allowed(command.into_iter().map(OsString::from).collect())).transpose()?;
     let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?.in_root(job.engine.root());
-    Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), ToolChanges::of(&report)))
+    let answer = ToolAnswer::done(&success_multi(&report, &Request::default()), ToolChanges::of(&report));
+    Ok(answer.terse_unless(false))
 }
 
 pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
@@ -139,7 +140,7 @@ pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
     output: || schema::output(&[("warnings", PropertyKind::Texts, "What was recovered before it.")]),
     run: |job, arguments| match roll_back(job, arguments) {
         Ok(warnings) => ToolAnswer::done(&history::DoneJson::warning_of(warnings), ToolChanges::default()),
-        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 

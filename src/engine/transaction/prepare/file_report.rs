@@ -39,8 +39,8 @@ impl AskedFile<'_> {
             Change::Write { .. } | Change::Copy { .. } => Operation::Create,
             Change::Mode => Operation::Mode,
         };
-        let content =
-            new.filter(|_| self.request.dry_run || self.request.include_content).map(|new| rendered(new, old));
+        let shows_diff = self.request.dry_run || self.request.verbose;
+        let content = new.filter(|_| shows_diff || self.request.include_content).map(|new| rendered(new, old));
         let mut warnings = Vec::new();
         let links = source.map_or(1, |source| source.snapshot.stat.links);
         if links > 1 && operation != Operation::None {
@@ -48,7 +48,7 @@ impl AskedFile<'_> {
         }
         let renamed_to = entry.destination().map(|to| to.path.clone());
         let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
-        let diff = self.request.dry_run.then(|| {
+        let diff = shows_diff.then(|| {
             let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };

@@ -42,7 +42,7 @@ impl FileReading<'_, '_> {
         let (request, entry, target_ids) = (self.request, &self.request.files[file.0], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
         let named = |e: Error| e.in_file(file);
-        let shows = request.dry_run || request.include_content;
+        let shows = request.dry_run || request.verbose || request.include_content;
         // An entry that leaves a path does not matter to the new file that takes it.
         let is_new =
             matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);

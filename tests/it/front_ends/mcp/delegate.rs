@@ -72,8 +72,8 @@ fn what_is_wrong_with_a_call_is_found() {
     session.failed("kimi_verify", &json!({"prompt": "x", "transaction_id": "none"}), "UNKNOWN_TRANSACTION");
     assert!(!root.path("prompt").exists(), "the program was run");
     let answer = session.done("kimi_analyze", &json!({"prompt": "x", "files": ["a.txt", root.name("b")]}));
-    assert_eq!(answer["skipped"][0]["error_code"], "RELATIVE_PATH");
-    assert_eq!(answer["skipped"][1]["error_code"], "FILE_NOT_FOUND");
+    assert_eq!(answer["skipped"][0]["error_code"], "FILE_NOT_FOUND");
+    assert_eq!(answer["skipped"][0]["file_path"], root.name("b"), "a path from the root is read: {answer}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod patches;
 mod paths;
 mod roots;
 mod scenario;
+mod tokens;
 mod transcript;
 
 use std::fs;
@@ -34,7 +35,9 @@ impl Root {
     fn with(files: &[(&str, &str)]) -> Self {
         let root = Self(tempfile::Builder::new().prefix("txedit-mcp-").tempdir().unwrap());
         for (name, content) in files {
-            fs::write(root.path(name), content).unwrap();
+            let path = root.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
         }
         root
     }
@@ -155,14 +158,26 @@ impl Session {
         self.answer(id)
     }
 
+    /// Calls a tool. The result, with the text that a model reads.
+    fn call_raw(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.request("tools/call", &json!({"name": tool, "arguments": arguments}))["result"].take()
+    }
+
     /// Calls a tool. Its text must be its structured content.
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
-        let result = &answer["result"];
+        let result = self.call_raw(tool, arguments);
         let content = result["structuredContent"].clone();
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).unwrap();
+        let block = |number: usize| result["content"][number]["text"].as_str().expect("a text");
+        let mut text: Value = serde_json::from_str(block(0)).unwrap();
+        for file in text.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
+            // A content that was read is a block of its own.
+            let number = file.as_object_mut().and_then(|file| file.remove("content_block"));
+            if let Some(number) = number.and_then(|number| number.as_u64()) {
+                file["content"] = json!(block(number as usize));
+            }
+        }
         assert_eq!(text, content);
-        assert_eq!(result["isError"], content["success"] == false, "{answer}");
+        assert_eq!(result["isError"], content["success"] == false, "{result}");
         content
     }
 

@@ -162,6 +162,7 @@ fn an_edit_is_matched_as_asked_and_a_suggestion_can_be_sent_back() {
     let dry = session.done("multi_edit", &{
         let mut dry = ask(suggestion, json!({}));
         dry["dry_run"] = json!(true);
+        dry["verbose"] = json!(true);
         dry
     });
     assert_eq!(dry["edits"][0]["match_kind"], "exact");

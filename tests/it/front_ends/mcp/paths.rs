@@ -74,3 +74,58 @@ fn what_to_do_next_can_be_done_where_it_is_said() {
     assert!(!finding["message"].as_str().unwrap().contains("if_exists"), "{refused}");
     assert!(finding["recovery_hint"].as_str().unwrap().contains("delete the file first"), "{refused}");
 }
+
+#[test]
+fn every_tool_takes_paths_from_the_root() {
+    let root = Root::with(&[("a", "one\n"), ("d/b", "one\n")]);
+    let mut session = root.open(&[]);
+    let edits = json!([{"old_string": "one", "new_string": "two"}]);
+    let read = session.done("read_files", &json!({"paths": ["a", "d/b"]}));
+    assert_eq!(read["files"][1]["content"], "one\n", "{read}");
+    let answers = [
+        session.done("multi_edit", &json!({"file_path": "a", "edits": edits}))["file_path"].clone(),
+        session.done("edit_file", &json!({"path": "a", "old_string": "two", "new_string": "three"}))["path"].clone(),
+        session.done("multi_edit_files", &json!({"files": [{"file_path": "d/b", "edits": edits}]}))["file_results"][0]
+            ["file_path"]
+            .clone(),
+        session.done("stage_edits", &json!({"files": [{"file_path": "d/b", "delete": true}]}))["file_results"][0]
+            ["file_path"]
+            .clone(),
+    ];
+    for (answer, name) in answers.iter().zip(["a", "a", "d/b", "d/b"]) {
+        is(&root, answer, name);
+    }
+    let log = session.done("list_transactions", &json!({"path": "d"}));
+    assert_eq!((log["transactions"].as_array().unwrap().len(), log["open"].as_array().unwrap().len()), (1, 1), "{log}");
+    let refused = session.failed("multi_edit", &json!({"file_path": "../a", "edits": edits}), "VALIDATION_FAILED");
+    assert_eq!(refused["errors"][0]["code"], "PATH_TRAVERSAL");
+}
+
+#[test]
+fn open_transactions_are_listed_with_owner_and_age() {
+    let root = Root::with(&[("a", "one\n"), ("b", "one\n")]);
+    let mut session = root.open(&[]);
+    assert_eq!(session.done("list_transactions", &json!({}))["open"], Value::Null);
+    let staged = stage(&mut session, &root);
+    let log = session.done("list_transactions", &json!({"path": root.name("c")}));
+    assert_eq!(log["open"], Value::Null, "what it would rename is listed under its present name: {log}");
+    let open = &session.done("list_transactions", &json!({"path": root.name("b")}))["open"][0];
+    assert_eq!(open["transaction_id"], staged["transaction_id"]);
+    assert!(open["owner"].as_str().is_some_and(|owner| owner.contains("txedit")), "{open}");
+    assert!(open["opened_at"].is_string() && open["expires_at"] == staged["expires_at"], "{open}");
+    is(&root, &open["files"][0]["path"], "a");
+    session.done("preview_transaction", &json!({"transaction_id": open["transaction_id"]}));
+    session.done("commit_transaction", &json!({"transaction_id": open["transaction_id"]}));
+    assert_eq!(session.done("list_transactions", &json!({}))["open"], Value::Null);
+}
+
+#[test]
+fn an_undo_keeps_what_others_changed_in_other_lines_if_it_is_told_to() {
+    let root = Root::with(&[("a", "one\n2\n3\n4\nfive\n")]);
+    let mut session = root.open(&[]);
+    session.done("multi_edit", &json!({"file_path": "a", "edits": [{"old_string": "one", "new_string": "1"}]}));
+    std::fs::write(root.path("a"), "1\n2\n3\n4\n5\n").unwrap();
+    session.failed("undo_transaction", &json!({}), "UNDO_CONFLICT");
+    session.done("undo_transaction", &json!({"rebase": true}));
+    assert_eq!(root.read("a"), "one\n2\n3\n4\n5\n");
+}

@@ -227,7 +227,8 @@ fn work(root: &Root, client: &mut dyn Client) -> Vec<Step> {
     work.step(&refused);
     work.last("UNDO_CONFLICT", &[("a", &both), ("b", "bumble\n"), ("c", "pond\n"), ("new", "fresh\n")]);
     let conflict = &refused["context"]["conflicts"][0];
-    assert_eq!((&conflict["path"], conflict["changed_by"].as_array().unwrap().len()), (&json!("c"), 1), "{refused:#}");
+    assert!(conflict["path"].as_str().is_some_and(|path| root.path("c").ends_with(path)), "{refused:#}");
+    assert_eq!(conflict["changed_by"].as_array().unwrap().len(), 1, "{refused:#}");
     assert!(conflict["diff"].as_str().unwrap().contains("-ocean\n+pond\n"), "{conflict}");
     work.steps
 }
