@@ -141,7 +141,8 @@ pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
 }
 
 /// The class of an entry during a rollback after a check. What was in the way of an entry was moved to kept content, not into the
-/// slot: so the original at the target and an empty slot mean that the entry was put back.
+/// slot: so the original at the target and an empty slot mean that the entry was put back. New content in any other file
+/// than the staged one is the check's, and goes aside.
 #[must_use]
 pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
     let Observed { target, slot } = *observed;
@@ -151,7 +152,12 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
         _ => return classify(record, observed),
     };
     if slot != Seen::Missing || !record.change.original().is_some_and(|original| is(target, original)) {
-        return classify(record, observed);
+        // A formatter that changes nothing saves the new content in another file, which is the check's.
+        let is_saved_anew = record.change.staged().is_some_and(|staged| !is(target, staged));
+        return match classify(record, observed) {
+            Class::Done if is_saved_anew => Class::OnTop,
+            class => class,
+        };
     }
     let is_old = match old {
         Some(before) => States::new(Some(before), None).tell(target) == PlaceState::Old,

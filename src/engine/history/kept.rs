@@ -215,7 +215,10 @@ fn is_any_lost(
         if state.workspace.stat(Name::new(folder, &slot_name(entry)))?.is_some() {
             continue;
         }
-        let parent = state.workspace.find_folder(&state.workspace.root, record.path.parent())?;
+        let parent = match state.workspace.find_folder(&state.workspace.root, record.path.parent()) {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Ok(true),
+            parent => parent?,
+        };
         let name = parent.as_ref().map(|parent| Name::new(parent, record.path.name()));
         let target = name.map_or(Ok(None), |name| state.workspace.stat(name))?;
         let Some((name, stat)) = name.zip(target) else { return Ok(true) };

@@ -12,7 +12,7 @@ use super::judge::{Doing, Judged};
 use super::look::{ContentMarks, Look, alike, marks_of};
 use super::run::{EITHER_WAY, ScenarioWorld};
 use crate::engine::Decision;
-use crate::error::{Error, ErrorKind, KeptContent};
+use crate::error::{Error, ErrorKind, KeptContent, Outcome};
 use crate::fs::FileKind;
 use crate::fs::sim::SimEntry;
 use crate::testing::check::told;
@@ -29,6 +29,9 @@ impl ScenarioWorld {
         let is_forgotten = is_gone && self.may_be_forgotten();
         if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_untrusted(error) {
             return Err("an undo is refused, though nobody interfered".to_owned());
+        }
+        if !doing.failed && error.outcome() == Outcome::PartlyRolledBack && self.only_its_check_acted() {
+            return Err(format!("nobody but its check acted, and not all is old: {:?}", error.not_old()));
         }
         let touched = self.touched_by(act);
         let compared = ScenarioComparison {
@@ -81,6 +84,18 @@ impl ScenarioWorld {
             kept_before: error.warnings().iter().flat_map(|told| kept_by(told)).collect(),
         };
         touched.iter().try_for_each(|path| refused.judge(path))
+    }
+
+    /// Returns whether all that others did in this act was done by its check, in the place of files.
+    fn only_its_check_acted(&self) -> bool {
+        let in_place = |deed: &ScenarioDeed| {
+            matches!(
+                deed,
+                ScenarioDeed::Write(..) | ScenarioDeed::Append(..) | ScenarioDeed::Replace(..) | ScenarioDeed::Save(..)
+            )
+        };
+        let foreigners = lock(&self.foreigners);
+        self.pending.is_none() && foreigners.done.iter().all(|(deed, by_check)| *by_check && in_place(deed))
     }
 
     /// Returns whether an undo is refused because the state folder has, under the id of a newer transaction (or of any,

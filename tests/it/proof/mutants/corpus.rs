@@ -222,11 +222,16 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 34] = [
+const NOTICED: [Noticed; 35] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
         "of somebody else's was Some([(\"f\"",
+    ),
+    (
+        "a_check_that_saves_the_new_content_anew_is_rolled_back",
+        without_a_class_of_what_went_back,
+        "nobody but its check acted",
     ),
     (
         "a_check_that_removes_its_folder_does_not_stop_recovery",
