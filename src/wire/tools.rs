@@ -27,9 +27,9 @@ pub(crate) struct MultiEdit {
     /// Replacements, in order.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub edits: Option<Vec<EditJson>>,
-    /// The hash of the content that the edits are for.
+    /// The hash of the content to edit.
     pub expected_hash: Option<String>,
-    /// Only show the diff; write nothing.
+    /// Only show the diff.
     pub dry_run: Option<bool>,
     /// Answer with the whole new content.
     pub include_content: Option<bool>,
@@ -48,7 +48,7 @@ pub(crate) struct EditFile {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
-    /// The text to put in its place.
+    /// Its replacement.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub new_string: Option<String>,
     /// Replace every match.
@@ -83,7 +83,7 @@ pub(crate) struct ApplyPatch {
     pub patch: Option<String>,
     /// `diff`, `envelope`, `search-replace`, `workspace-edit` or `ast-grep`.
     pub format: Option<String>,
-    /// Only show the diff; write nothing.
+    /// Only show the diff.
     pub dry_run: Option<bool>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct ReplaceInFiles {
     pub expected_matches: Option<usize>,
     /// Refuse to change more files.
     pub max_files: Option<usize>,
-    /// Only show the diff; write nothing.
+    /// Only show the diff.
     pub dry_run: Option<bool>,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct ListTransactions {
 pub(crate) struct UndoTransaction {
     /// Without one, the newest of your own that is not undone.
     pub transaction_id: Option<String>,
-    /// Only show the diff; write nothing.
+    /// Only show the diff.
     pub dry_run: Option<bool>,
 }
 
