@@ -84,18 +84,18 @@ impl Table<'_> {
     fn end(&self) -> usize {
         let last = self.anchor.len();
         let row = last * self.width;
-        let least = self.cells[row..].iter().min().copied().unwrap_or(0);
+        let lowest = self.cells[row..].iter().min().copied().unwrap_or(0);
         let is_same = |end: &usize| {
-            *end > 0 && last > 0 && self.at(last, *end) == least && self.step(last, *end) == AlignedStep::Equal
+            *end > 0 && last > 0 && self.at(last, *end) == lowest && self.step(last, *end) == AlignedStep::Equal
         };
         if let Some(end) = (0..self.width).find(is_same) {
             return end;
         }
-        let end = self.cells[row..].iter().position(|distance| *distance == least).unwrap_or(0);
+        let end = self.cells[row..].iter().position(|distance| *distance == lowest).unwrap_or(0);
         let is_letter_changed = last > 0
             && end + 1 < self.width
-            && self.at(last, end + 1) == least
-            && self.at(last - 1, end) + 1 == least
+            && self.at(last, end + 1) == lowest
+            && self.at(last - 1, end) + 1 == lowest
             && is_word(self.anchor[last - 1])
             && is_word(self.text[end]);
         end + usize::from(is_letter_changed)

@@ -82,7 +82,7 @@ fn characters(text: &[u8]) -> Vec<(usize, &[u8])> {
         let valid = chunk.valid();
         for (at, c) in valid.char_indices() {
             match list.last_mut() {
-                Some((_, last)) if c == '\n' && *last == b"\r" => *last = b"\n",
+                Some((_, before)) if c == '\n' && *before == b"\r" => *before = b"\n",
                 _ => list.push((start + at, &valid.as_bytes()[at..at + c.len_utf8()])),
             }
         }

@@ -86,15 +86,16 @@ impl Case {
         self.old.split('\n').collect()
     }
 
-    /// Damages the old text, and the new one in the same way.
+    /// Damages the old text, and the new one in the same way; `None` if the old one stays as it is.
     pub(super) fn both(&mut self, damage: impl Fn(&str) -> String) -> Option<()> {
-        (self.old, self.new) = (damage(&self.old), damage(&self.new));
-        Some(())
+        self.new = damage(&self.new);
+        self.old(damage)
     }
 
+    /// Damages the old text; `None` if it stays as it is.
     pub(super) fn old(&mut self, damage: impl FnOnce(&str) -> String) -> Option<()> {
-        self.old = damage(&self.old);
-        Some(())
+        let damaged = damage(&self.old);
+        (damaged != self.old).then(|| self.old = damaged)
     }
 
     /// The line of the old text, from 0, that is changed.
@@ -118,7 +119,7 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
     let mut list: Vec<Range<usize>> = Vec::new();
     for (at, c) in text.char_indices().filter(|(_, c)| c.is_ascii_alphabetic() || *c == '_') {
         match list.last_mut() {
-            Some(last) if last.end == at => last.end = at + c.len_utf8(),
+            Some(word) if word.end == at => word.end = at + c.len_utf8(),
             _ => list.push(at..at + c.len_utf8()),
         }
     }

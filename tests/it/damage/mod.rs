@@ -105,6 +105,7 @@ fn kinds() -> Vec<&'static Kind> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures are to be seen")]
 fn every_answer_has_what_to_send_next() {
     let (sources, workspace) = (sources("src"), Workspace::new());
     let (cases, seed) = (number("TXEDIT_DAMAGE_CASES", CASES), number("TXEDIT_TEST_SEED", 1));

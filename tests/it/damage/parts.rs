@@ -40,6 +40,7 @@ fn changed(sources: &[Source], dice: &mut Dice) -> Option<ChangedPart> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figure is to be seen")]
 fn exactly_the_change_of_a_part_of_a_line_is_reported() {
     let (sources, mut dice) = (sources("src"), Dice::new(7));
     let (mut exactly, mut total) = (0, 0);
