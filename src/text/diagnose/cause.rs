@@ -9,7 +9,7 @@ use super::fold::{Folded, Folds};
 use super::guess::nearest_place;
 use super::nearest::{Region, back, forward, reach, regions};
 use super::overlap;
-use super::reading::{Reading, readings};
+use super::reading::{AnchorReading, readings};
 use crate::error::MismatchCause;
 use crate::text::locate::{Needle, OverlapRule};
 
@@ -75,7 +75,7 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> AnchorDiag
 }
 
 /// The place of a reading that the content contains exactly.
-fn exact(state: &[u8], reading: &Reading) -> Option<Explained> {
+fn exact(state: &[u8], reading: &AnchorReading) -> Option<Explained> {
     let mut first = None;
     let mut is_only = true;
     Needle::new(&reading.text).each_in_text(state, OverlapRule::Counted, |range| {

@@ -21,6 +21,9 @@ const SHARE: f64 = 0.6;
 const MARGIN: usize = 2;
 const MARGIN_SHARE: usize = 10;
 
+/// The most ends of near places that are compared: with more of them, none is the only one.
+const ENDS: usize = 8 << 10;
+
 /// The bytes at an end of the anchor that must be there for it to be certain where the place ends.
 const EDGE: usize = 3;
 
@@ -47,7 +50,7 @@ pub(super) fn nearest_place(state: &[u8], anchor: &[u8]) -> Option<NearestPlace>
     let most = (needle.len() as f64 * (1.0 - SHARE)) as usize;
     let ends = ends(&needle, text(), most);
     let &(end, at, distance) = ends.iter().min_by_key(|(_, _, distance)| *distance)?;
-    let margin = MARGIN.max(distance.min(needle.len() / MARGIN_SHARE));
+    let margin = margin(&needle, distance);
     let is_other = |(_, other, far): &(usize, usize, usize)| {
         other.abs_diff(at) >= needle.len().div_ceil(2) && *far < distance + margin
     };
@@ -59,13 +62,24 @@ pub(super) fn nearest_place(state: &[u8], anchor: &[u8]) -> Option<NearestPlace>
     Some(NearestPlace { range, share, is_only: !ends.iter().any(is_other) })
 }
 
-/// The ends of all parts that differ from the anchor in at most `most` bytes: in the content, without its white space,
-/// and how much they differ.
+/// The bytes by which other places must differ more than one that differs in `distance`.
+fn margin(needle: &[u8], distance: usize) -> usize {
+    MARGIN.max(distance.min(needle.len() / MARGIN_SHARE))
+}
+
+/// The ends of the parts that differ least from the anchor, in at most `most` bytes, and of those that come near: in the
+/// content, without its white space, and how much they differ.
 fn ends(needle: &[u8], text: impl Iterator<Item = (usize, u8)>, most: usize) -> Vec<(usize, usize, usize)> {
-    let (mut ends, mut count) = (Vec::new(), 0);
+    let (mut ends, mut count, mut least) = (Vec::new(), 0, most + 1);
     ApproximatePattern::new(needle.iter()).distances(text, false, |at, distance| {
         count += 1;
-        if distance <= most {
+        let is_nearer = distance < least;
+        if is_nearer {
+            least = distance;
+            ends.retain(|(_, _, other)| *other < least + margin(needle, least));
+        }
+        let is_near = distance <= most && distance < least + margin(needle, least);
+        if is_nearer || (is_near && ends.len() < ENDS) {
             ends.push((at + 1, count, distance));
         }
     });

@@ -10,7 +10,7 @@ use crate::error::MismatchCause;
 const READINGS: usize = 24;
 
 /// What an anchor says if it was damaged in one way.
-pub(super) struct Reading {
+pub(super) struct AnchorReading {
     pub(super) text: Vec<u8>,
     pub(super) cause: MismatchCause,
     /// True if it can only be meant at the start of a line.
@@ -18,13 +18,13 @@ pub(super) struct Reading {
 }
 
 /// All readings of an anchor that differ from it. What was wrapped or quoted may be damaged inside as well.
-pub(super) fn readings(anchor: &[u8]) -> Vec<Reading> {
+pub(super) fn readings(anchor: &[u8]) -> Vec<AnchorReading> {
     let mut list = simple(anchor);
     let wrapped = unwrapped(anchor).map(|text| (text, MismatchCause::Wrapped));
     let quoted = unquoted(anchor).map(|text| (text, MismatchCause::Quoted));
     for (text, cause) in wrapped.into_iter().chain(quoted) {
         let inner = simple(&text);
-        list.push(Reading { text, cause, starts_line: false });
+        list.push(AnchorReading { text, cause, starts_line: false });
         list.extend(inner);
     }
     list.retain(|reading| !reading.text.trim_ascii().is_empty());
@@ -32,10 +32,10 @@ pub(super) fn readings(anchor: &[u8]) -> Vec<Reading> {
     list
 }
 
-fn simple(anchor: &[u8]) -> Vec<Reading> {
+fn simple(anchor: &[u8]) -> Vec<AnchorReading> {
     let mut list = Vec::new();
     let mut push = |text: Option<Vec<u8>>, cause, starts_line| {
-        list.extend(text.map(|text| Reading { text, cause, starts_line }));
+        list.extend(text.map(|text| AnchorReading { text, cause, starts_line }));
     };
     // The start of a line tells whether a blank after the number belongs to the listing or to the line.
     push(without_line_numbers(anchor, 0), MismatchCause::LineNumbers, true);
