@@ -44,7 +44,7 @@ pub(super) fn align(anchor: &[&[u8]], text: &[&[u8]], ends: TextEnds) -> Option<
         TextEnds::Fixed => (0..u16::try_from(width).ok()?).collect(),
     };
     u16::try_from(width.min(anchor.len()) + anchor.len()).ok()?;
-    let mut table = Table { anchor, text, ends, width, cells: first };
+    let mut table = DistanceTable { anchor, text, ends, width, cells: first };
     for row in 1..=anchor.len() {
         table.add(row);
     }
@@ -53,7 +53,7 @@ pub(super) fn align(anchor: &[&[u8]], text: &[&[u8]], ends: TextEnds) -> Option<
 }
 
 /// The distances of each beginning of the anchor from the best part of the text that ends at each place.
-struct Table<'t> {
+struct DistanceTable<'t> {
     anchor: &'t [&'t [u8]],
     text: &'t [&'t [u8]],
     ends: TextEnds,
@@ -61,7 +61,7 @@ struct Table<'t> {
     cells: Vec<u16>,
 }
 
-impl Table<'_> {
+impl DistanceTable<'_> {
     fn add(&mut self, row: usize) {
         let (width, character) = (self.width, self.anchor[row - 1]);
         let above = (row - 1) * width;
