@@ -19,8 +19,10 @@ pub struct Diagnosis {
     pub differences: Vec<Difference>,
     /// The cause, if it can be determined.
     pub cause: Option<MismatchCause>,
-    /// The anchor that would have matched, if the difference is slight.
+    /// The anchor that would have matched, if the cause is certain.
     pub suggestion: Option<String>,
+    /// The text of the nearest place, if no other place comes near. It is a guess: the place may not be the one meant.
+    pub nearest: Option<String>,
 }
 
 /// The reason why an anchor did not match.
@@ -35,8 +37,22 @@ pub enum MismatchCause {
     LookAlike,
     /// Escapes that were never resolved: a backslash and an `n`; or that were resolved although the file has them.
     EscapedText,
-    /// Line numbers copied from a listing.
+    /// Line numbers copied from a listing, or from a search.
     LineNumbers,
+    /// The `+`, `-` and spaces of a diff in front of lines.
+    DiffMarkers,
+    /// The `>` of a quotation in front of each line.
+    Quoted,
+    /// A code fence, quotes or tags around the text.
+    Wrapped,
+    /// Entities of HTML instead of the characters.
+    HtmlEntities,
+    /// Other quotes: single instead of double, for example.
+    QuoteStyle,
+    /// An ellipsis for lines that the file has.
+    Elided,
+    /// Lines of the file left out without an ellipsis.
+    LinesLeftOut,
     /// The replacement is there already.
     AlreadyApplied,
     /// An earlier edit removed the text; its index.
@@ -65,6 +81,30 @@ impl MismatchCause {
                                   themselves, exactly as the file does"
                 .into(),
             Self::LineNumbers => "it has line numbers from a listing, which are not in the file: leave them out".into(),
+            Self::DiffMarkers => {
+                "it has the markers of a diff in front of its lines, which are not in the file: leave \
+                                  them out"
+                    .into()
+            }
+            Self::Quoted => {
+                "it has the > of a quotation in front of its lines, which is not in the file: leave it out".into()
+            }
+            Self::Wrapped => {
+                "it is wrapped in a code fence, quotes or tags, which are not in the file: leave them out".into()
+            }
+            Self::HtmlEntities => {
+                "it has HTML entities such as &lt; where the file has the characters: write the characters themselves"
+                    .into()
+            }
+            Self::QuoteStyle => "it has other quotes than the file: copy the text as it stands".into(),
+            Self::Elided => "it has an ellipsis for lines of the file: write all lines, in new_string as well those \
+                             that shall stay"
+                .into(),
+            Self::LinesLeftOut => {
+                "it leaves out lines that the file has: write all lines, in new_string as well those \
+                                   that shall stay"
+                    .into()
+            }
             Self::AlreadyApplied => "new_string is there already: the edit may have been applied before".into(),
             Self::ConsumedByEdit(index) => format!(
                 "edit {} of this request changed that text: adapt old_string to its result, or make one edit of both",

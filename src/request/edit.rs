@@ -65,10 +65,26 @@ pub enum Count {
     /// Exactly once.
     #[default]
     Once,
+    /// Exactly once. If there are several matches, the error names those nearest to this line, from 1.
+    OnceNear(usize),
     /// Exactly this many, at least one.
     Exactly(usize),
     /// One or more, all replaced.
     All,
+}
+
+impl Count {
+    /// Whether there must be exactly one match.
+    #[must_use]
+    pub const fn is_once(self) -> bool {
+        matches!(self, Self::Once | Self::OnceNear(_))
+    }
+
+    /// The line, from 1, near which matches are named.
+    #[must_use]
+    pub const fn near_line(self) -> Option<usize> {
+        if let Self::OnceNear(line) = self { Some(line) } else { None }
+    }
 }
 
 /// The way in which a text is matched.

@@ -95,7 +95,8 @@ impl Feed<'_> {
                 Anchor::Text { text, count, matching } => {
                     self.bytes(text);
                     self.number(match count {
-                        Count::Once => 1,
+                        // The line does not change what the edit does.
+                        Count::Once | Count::OnceNear(_) => 1,
                         Count::Exactly(count) => *count,
                         Count::All => 0,
                     });

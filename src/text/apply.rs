@@ -8,7 +8,7 @@ use memchr::memchr;
 use super::content::{Content, ContentChanges};
 use super::diagnose;
 use super::hunk::{self, Misplaced};
-use super::locate::{Needle, OverlapRule, places};
+use super::locate::{Needle, OverlapRule, places, places_near};
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
@@ -188,9 +188,9 @@ impl<'a> Editor<'a> {
         count: Count,
         matching: Matching,
     ) -> Result<EditMatches, RefusedEdit> {
-        let overlap = if count == Count::Once { OverlapRule::Counted } else { OverlapRule::Skipped };
+        let overlap = if count.is_once() { OverlapRule::Counted } else { OverlapRule::Skipped };
         let remembered = match count {
-            Count::Once => REMEMBERED,
+            Count::Once | Count::OnceNear(_) => REMEMBERED,
             Count::Exactly(wanted) => wanted.max(REMEMBERED),
             Count::All => usize::MAX,
         };
@@ -207,8 +207,8 @@ impl<'a> Editor<'a> {
             });
         }
         if total > 0 {
-            if count == Count::Once && total > 1 {
-                return Err(self.several(index, &matches, total, || self.apart(text)));
+            if count.is_once() && total > 1 {
+                return Err(self.several(index, &matches, total, count.near_line(), || self.apart(text)));
             }
             self.check_count(index, count, &matches, total)?;
             return Ok(EditMatches::exact(matches, true));
@@ -222,9 +222,9 @@ impl<'a> Editor<'a> {
                 if ranges.len() > places.len() {
                     return Err(self.untold_where(index, &ranges));
                 }
-                if count == Count::Once && ranges.len() > 1 {
+                if count.is_once() && ranges.len() > 1 {
                     let total = ranges.len();
-                    return Err(self.several(index, &ranges, total, || {
+                    return Err(self.several(index, &ranges, total, count.near_line(), || {
                         let apart = self.tolerated(text, kind, OverlapRule::Skipped);
                         let total = apart.len();
                         (apart.into_iter().map(|place| place.range).collect(), total)
@@ -265,14 +265,15 @@ impl<'a> Editor<'a> {
         index: EditIndex,
         matches: &[Range<usize>],
         total: usize,
+        near_line: Option<usize>,
         apart: impl FnOnce() -> (Vec<Range<usize>>, usize),
     ) -> RefusedEdit {
         let (alone, number) = apart();
         let overlap = number != total;
         let (mut shown, how) = match number {
-            1 => (places(&self.content, matches, total), ", one over the other"),
-            _ if overlap => (places(&self.content, &alone, number), ""),
-            _ => (places(&self.content, matches, total), ""),
+            1 => (places_near(&self.content, matches, total, near_line), ", one over the other"),
+            _ if overlap => (places_near(&self.content, &alone, number, near_line), ""),
+            _ => (places_near(&self.content, matches, total, near_line), ""),
         };
         if overlap && number > 1 {
             // The matches left out may have the same surroundings.
@@ -323,6 +324,7 @@ impl<'a> Editor<'a> {
             if let Some(taker) = self.taker(&hunk.old()) {
                 diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker.0));
                 diagnosis.suggestion = None;
+                diagnosis.nearest = None;
             }
             let message = format!("{message}{}", diagnosis.advice());
             refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))

@@ -273,12 +273,28 @@ fn places_are_shown_with_lines_around_them() {
     let refused = edit(base.as_bytes(), &[once("same", "x")]).unwrap_err();
     assert!(refused.message.starts_with("old_string found 8 times, expected 1"), "{}", refused.message);
     let Detail::Matches(places) = refused.detail else { panic!("{:?}", refused.detail) };
-    assert_eq!((places.total, places.shown.len()), (8, 5));
+    assert_eq!((places.total, places.shown.len()), (8, 8));
     assert_eq!(places.shown[1].line, 10);
     let lines: Vec<_> = places.shown[1].snippet.lines().map(str::trim).collect();
     let expected =
         ["7 | line 7", "8 | line 8", "9 | line 9", "10 | same", "11 | line 11", "12 | line 12", "13 | line 13"];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn as_many_places_are_shown_as_there_is_room_for_and_the_nearest_first() {
+    let base = format!("{}same\n", "same\nother\n".repeat(200));
+    let lines = |count| {
+        let anchor = Anchor::Text { text: b"same".to_vec(), count, matching: Matching::Exact };
+        let refused = edit(base.as_bytes(), &[Edit { anchor, replacement: b"x".to_vec() }]).unwrap_err();
+        let Detail::Matches(places) = refused.detail else { panic!("{:?}", refused.detail) };
+        assert_eq!(places.total, 201);
+        places.shown.iter().map(|place| place.line).collect::<Vec<_>>()
+    };
+    let first = lines(Count::Once);
+    assert!(first.len() > 30 && first.starts_with(&[1, 3, 5]), "{first:?}");
+    let near = lines(Count::OnceNear(200));
+    assert!(near.len() > 30 && near.starts_with(&[199, 201, 197, 203]), "{near:?}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) const LADDER: [MatchKind; 3] = [MatchKind::TrailingSpace, MatchKind::
 /// The most overlapping matches counted: a run of equal bytes would take time quadratic in its length.
 const OVERLAPPING: usize = 10_000;
 
-const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
+const LOOK_ALIKES: Folds = Folds { look_alikes: true, ..Folds::NONE };
 
 /// A place that an anchor matches at some step.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -171,7 +171,7 @@ impl EditJson {
         let count = match (self.replace_all, self.expected_matches) {
             (Some(true), _) => Count::All,
             (_, Some(expected)) => Count::Exactly(expected),
-            (_, None) => Count::Once,
+            (_, None) => self.near_line.map_or(Count::Once, Count::OnceNear),
         };
         let old = self
             .old_string

@@ -64,7 +64,7 @@ pub struct FileRequestJson<E = EditJson> {
     /// The path of the file, absolute or from the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
-    /// The hash of the content that the edits are for.
+    /// The hash of the content to edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_hash: Option<String>,
     /// Replacements, in order.
@@ -96,16 +96,19 @@ pub struct EditJson {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
-    /// The text to put in its place.
+    /// Its replacement.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub new_string: Option<String>,
     /// Replace every match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_all: Option<bool>,
-    /// How many matches there must be.
+    /// How many there must be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_matches: Option<usize>,
-    /// How to compare: `exact` or `tolerant`.
+    /// Show matches near this line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_line: Option<usize>,
+    /// `exact` or `tolerant`.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub match_mode: Option<String>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct MultiEdit {
     /// Replacements, in order.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub edits: Option<Vec<EditJson>>,
-    /// The hash of the content that the edits are for.
+    /// The hash of the content to edit.
     pub expected_hash: Option<String>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
@@ -50,7 +50,7 @@ pub(crate) struct EditFile {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
-    /// The text to put in its place.
+    /// Its replacement.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub new_string: Option<String>,
     /// Replace every match.

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test that gets no thread fails")]
 
 mod concurrency;
+mod damage;
 mod dialect;
 mod file_systems;
 mod front_ends;

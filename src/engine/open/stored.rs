@@ -161,7 +161,7 @@ impl StoredEdit {
                 old: StoredBytes::of(text),
                 new,
                 count: match count {
-                    Count::Once => Some(1),
+                    Count::Once | Count::OnceNear(_) => Some(1),
                     Count::Exactly(count) => Some(*count),
                     Count::All => None,
                 },

@@ -26,6 +26,7 @@ impl Editor<'_> {
         if let Some(taker) = self.taker(text) {
             diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker.0));
             diagnosis.suggestion = None;
+            diagnosis.nearest = None;
         }
         let message = format!("old_string not found in the file{}", diagnosis.advice());
         refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))

@@ -4,29 +4,36 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::memmem;
 
+use super::elision::elided;
 use super::fold::{Folded, Folds};
+use super::guess::nearest_place;
 use super::nearest::{Region, back, forward, reach, regions};
 use super::overlap;
+use super::reading::{AnchorReading, readings};
 use crate::error::MismatchCause;
 use crate::text::locate::{Needle, OverlapRule};
 
 /// The most regions in which a cause is searched.
 const REGIONS: usize = 12;
 
+/// The most readings whose nearest place is searched.
+const SEARCHED: usize = 5;
+
 /// The number of lines around a region that are searched as well.
 const AROUND: usize = 2;
 
-const ALL: Folds = Folds { spaces: true, look_alikes: true, escapes: true };
-const SEEN: Folds = Folds { spaces: true, look_alikes: true, escapes: false };
-const SPACES: Folds = Folds { spaces: true, look_alikes: false, escapes: false };
-const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
+const ALL: Folds = Folds { escapes: true, ..SEEN };
+pub(super) const SEEN: Folds = Folds { spaces: true, ..LOOK_ALIKES };
+pub(super) const SPACES: Folds = Folds { spaces: true, ..Folds::NONE };
+const LOOK_ALIKES: Folds = Folds { look_alikes: true, accents: true, ..Folds::NONE };
+const QUOTES: Folds = Folds { quotes: true, ..SEEN };
 
 /// The findings about an anchor.
 pub(super) struct AnchorDiagnosis {
-    /// The most similar lines.
+    /// The most similar lines, or the part of them that is nearest.
     pub(super) nearest: Range<usize>,
-    /// Their similarity, or that of a part of them if they are long.
-    pub(super) similarity: f64,
+    /// The nearest place, if it is the only one that near.
+    pub(super) guess: Option<Range<usize>>,
     pub(super) explained: Option<Explained>,
 }
 
@@ -40,44 +47,45 @@ pub(super) struct Explained {
 
 /// Searches the text that `anchor` meant. A truncated anchor is not explained.
 pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> AnchorDiagnosis {
-    let bare = without_line_numbers(anchor, 1);
-    let plain = unescaped(anchor);
-    let as_written = || {
-        // The start of a line tells whether a blank after the number belongs to the listing or to the line.
-        let starts_line = |found: &Explained| found.range.start == 0 || state[found.range.start - 1] == b'\n';
-        let bare_of = |blanks| exact(state, &without_line_numbers(anchor, blanks)?, MismatchCause::LineNumbers);
-        let of_listing = bare_of(0).filter(starts_line).or_else(|| bare_of(1));
-        of_listing.or_else(|| exact(state, plain.as_deref()?, MismatchCause::EscapedText))
-    };
-    if let Some(explained) = is_whole.then(as_written).flatten() {
-        return AnchorDiagnosis { nearest: explained.range.clone(), similarity: 1.0, explained: Some(explained) };
+    let readings = readings(anchor);
+    if is_whole && let Some(explained) = readings.iter().find_map(|reading| exact(state, reading)) {
+        return AnchorDiagnosis { nearest: explained.range.clone(), guess: None, explained: Some(explained) };
     }
-    let mut readings = vec![anchor];
-    readings.extend(bare.as_deref());
-    readings.extend(plain.as_deref());
-    let regions = regions(state, &readings);
-    let (nearest, similarity) = regions.first().map_or((0..0, 0.0), |best| (best.range.clone(), best.similarity));
+    let mut texts = vec![anchor];
+    texts.extend(readings.iter().map(|reading| &*reading.text));
+    let places = texts.iter().take(SEARCHED).filter_map(|text| nearest_place(state, text));
+    // Of readings that are as good, the first.
+    let place = places.reduce(|best, other| if other.share > best.share { other } else { best });
+    let mut regions = regions(state, &texts);
+    if let Some(place) = &place {
+        regions.insert(0, Region { range: place.range.clone(), similarity: place.share });
+    }
     let explained = is_whole.then(|| {
-        let as_it_is = folded(state, &regions, anchor, SEEN, None);
-        let as_it_is =
-            as_it_is.or_else(|| folded(state, &regions, bare.as_deref()?, SEEN, Some(MismatchCause::LineNumbers)));
-        as_it_is.or_else(|| folded(state, &regions, anchor, ALL, None))
+        let as_it_is = || folded(state, &regions, anchor, SEEN, None);
+        let as_read =
+            || readings.iter().find_map(|reading| folded(state, &regions, &reading.text, SEEN, Some(reading.cause)));
+        let escaped = || folded(state, &regions, anchor, ALL, None);
+        let quoted = || folded(state, &regions, anchor, QUOTES, Some(MismatchCause::QuoteStyle));
+        let elided = || texts.iter().find_map(|text| elided(state, text));
+        as_it_is().or_else(as_read).or_else(escaped).or_else(quoted).or_else(elided)
     });
-    AnchorDiagnosis { nearest, similarity, explained: explained.flatten() }
+    let nearest = regions.first().map_or(0..0, |best| best.range.clone());
+    let guess = place.filter(|place| is_whole && place.is_only).map(|place| place.range);
+    AnchorDiagnosis { nearest, guess, explained: explained.flatten() }
 }
 
-/// A reading of the anchor that the content contains exactly.
-fn exact(state: &[u8], reading: &[u8], cause: MismatchCause) -> Option<Explained> {
+/// The place of a reading that the content contains exactly.
+fn exact(state: &[u8], reading: &AnchorReading) -> Option<Explained> {
     let mut first = None;
     let mut is_only = true;
-    if !reading.trim_ascii().is_empty() {
-        Needle::new(reading).each_in_text(state, OverlapRule::Counted, |range| {
-            is_only = first.is_none();
-            first.get_or_insert(range);
-            if is_only { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-    }
-    first.map(|range| Explained { cause, range, is_only })
+    Needle::new(&reading.text).each_in_text(state, OverlapRule::Counted, |range| {
+        is_only = first.is_none();
+        first.get_or_insert(range);
+        if is_only { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let starts_line = |range: &Range<usize>| range.start == 0 || state[range.start - 1] == b'\n';
+    let range = first.filter(|range| !reading.starts_line || starts_line(range))?;
+    Some(Explained { cause: reading.cause, range, is_only })
 }
 
 /// The text in or near one of the regions that equals the anchor when both are folded.
@@ -116,7 +124,7 @@ fn folded(
 /// `range` extended by the white space that corresponds to the anchor's own at its edges.
 ///
 /// `None` if the anchor has white space at an edge where the content continues with the same word.
-fn with_edges(text: &[u8], range: Range<usize>, anchor: &[u8]) -> Option<Range<usize>> {
+pub(super) fn with_edges(text: &[u8], range: Range<usize>, anchor: &[u8]) -> Option<Range<usize>> {
     let leading = &anchor[..anchor.len() - anchor.trim_ascii_start().len()];
     let trailing = &anchor[anchor.trim_ascii_end().len()..];
     let Range { mut start, mut end } = range;
@@ -187,73 +195,4 @@ fn is_tabs_against_spaces(a: &[u8], b: &[u8]) -> bool {
             let blank = is_blank(a[0]) && is_blank(b[0]);
             a == b || (blank && a.contains(&b'\t') != b.contains(&b'\t'))
         })
-}
-
-/// `anchor` without the line numbers of a listing, if each of its lines has one and they count up.
-///
-/// Up to `blanks` blanks after a `:` or `|` belong to the listing.
-fn without_line_numbers(anchor: &[u8], blanks: usize) -> Option<Vec<u8>> {
-    let whole = anchor.strip_suffix(b"\n");
-    let mut bare = Vec::with_capacity(anchor.len());
-    let mut previous: Option<u64> = None;
-    let mut is_listing = false;
-    for line in whole.unwrap_or(anchor).split(|byte| *byte == b'\n') {
-        let (number, rest) = line_number(line, blanks)?;
-        if previous.is_some_and(|previous| number != previous + 1) {
-            return None;
-        }
-        if previous.is_some() {
-            bare.push(b'\n');
-        }
-        previous = Some(number);
-        // In a listing, an empty line may be just its number.
-        is_listing |= rest.is_some();
-        bare.extend_from_slice(rest.unwrap_or_default());
-    }
-    if whole.is_some() {
-        bare.push(b'\n');
-    }
-    is_listing.then_some(bare)
-}
-
-/// The number at the start of a line, and the text after its separator, if there is one.
-fn line_number(line: &[u8], blanks: usize) -> Option<(u64, Option<&[u8]>)> {
-    let text = line.trim_ascii_start();
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
-    let rest = &text[digits..];
-    for separator in ["\t", "\u{2192}"] {
-        if let Some(rest) = rest.strip_prefix(separator.as_bytes()) {
-            return Some((number, Some(rest)));
-        }
-    }
-    let unpadded = &rest[rest.iter().take_while(|byte| **byte == b' ').count()..];
-    for (rest, separator) in [(rest, ":"), (unpadded, "|"), (unpadded, "\u{2502}")] {
-        if let Some(rest) = rest.strip_prefix(separator.as_bytes()) {
-            return Some((number, Some(&rest[rest.iter().take(blanks).take_while(|byte| **byte == b' ').count()..])));
-        }
-    }
-    unpadded.is_empty().then_some((number, None))
-}
-
-/// `anchor` with its escapes resolved, if it has any.
-fn unescaped(anchor: &[u8]) -> Option<Vec<u8>> {
-    let mut plain = Vec::with_capacity(anchor.len());
-    let mut rest = anchor;
-    while let [first, tail @ ..] = rest {
-        let resolved = match (first, tail.first()) {
-            (b'\\', Some(b'n')) => b'\n',
-            (b'\\', Some(b't')) => b'\t',
-            (b'\\', Some(b'r')) => b'\r',
-            (b'\\', Some(other @ (b'"' | b'\'' | b'\\'))) => *other,
-            _ => {
-                plain.push(*first);
-                rest = tail;
-                continue;
-            }
-        };
-        plain.push(resolved);
-        rest = &tail[1..];
-    }
-    (plain.len() != anchor.len()).then_some(plain)
 }

@@ -1,9 +1,9 @@
-//! The characters that differ between an anchor and the most similar lines; a diff of lines would only show that
-//! something differs.
+//! The characters that differ between an anchor and the text there; a diff of lines would only show that something
+//! differs.
 
-use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
+use std::ops::Range;
 
-use super::similar::line_feeds;
+use super::align::{AlignedStep, TextEnds, align};
 use crate::error::Difference;
 
 /// The most differences that are listed.
@@ -12,58 +12,95 @@ const SHOWN: usize = 10;
 /// The most characters shown of a difference, on either side.
 const CHARS: usize = 40;
 
-/// The most bytes, of both texts together, that are compared.
-const COMPARED: usize = 8 << 10;
-
 /// The most equal characters between two differences that are reported as one.
-const CLOSE: u32 = 2;
+const CLOSE: usize = 2;
 
-/// The first few differences of `anchor` and `region`, whose first line is `line`; none if the texts are too long.
-///
-/// An anchor may start and end inside a line: text of the region before its start and after its end is no difference.
-pub(super) fn differences(anchor: &[u8], region: &[u8], line: usize) -> Vec<Difference> {
-    if anchor.len() + region.len() > COMPARED {
-        return Vec::new();
-    }
-    let (anchor, region) = (line_feeds(anchor), line_feeds(region));
-    let (old, new) = (characters(&anchor), characters(&region));
-    let mut input = InternedInput::default();
-    input.update_before(old.iter().copied());
-    input.update_after(new.iter().copied());
-    let hunks: Vec<Hunk> = Diff::compute(Algorithm::Myers, &input).hunks().collect();
-    let is_around =
-        |hunk: &Hunk| hunk.before.is_empty() && (hunk.after.start == 0 || hunk.after.end as usize == new.len());
-    let hunks: Vec<Hunk> = hunks.into_iter().filter(|hunk| !is_around(hunk)).collect();
-    let close = |a: &Hunk, b: &Hunk| b.after.start - a.after.end <= CLOSE && b.before.start - a.before.end <= CLOSE;
-    let one = |hunks: &[Hunk]| {
-        let [first, .., last] = &[&hunks[0], &hunks[hunks.len() - 1]];
-        let feeds = new[..first.after.start as usize].iter().filter(|character| **character == b"\n").count();
-        Difference {
-            line: line + feeds,
-            anchor: shown(&old[first.before.start as usize..last.before.end as usize]),
-            file: shown(&new[first.after.start as usize..last.after.end as usize]),
-        }
-    };
-    hunks.chunk_by(close).take(SHOWN).map(one).collect()
+/// An anchor compared with a text, or with the part of it that is most like the anchor.
+pub(super) struct Comparison {
+    /// The part, in bytes.
+    pub(super) part: Range<usize>,
+    pub(super) differences: Vec<Difference>,
 }
 
-/// The characters of a text; each byte that is part of none counts as one.
-fn characters(text: &[u8]) -> Vec<&[u8]> {
-    let mut list = Vec::with_capacity(text.len());
+/// The first few differences of `anchor` and `text`, whose first line is `line`; `None` if the texts are too long.
+pub(super) fn compare(anchor: &[u8], text: &[u8], line: usize, ends: TextEnds) -> Option<Comparison> {
+    let (old, new) = (characters(anchor), characters(text));
+    let starts: Vec<usize> = new.iter().map(|(start, _)| *start).chain([text.len()]).collect();
+    let old: Vec<&[u8]> = old.into_iter().map(|(_, character)| character).collect();
+    let new: Vec<&[u8]> = new.into_iter().map(|(_, character)| character).collect();
+    // What both begin and end with need not be aligned.
+    let (head, tail) = if ends == TextEnds::Fixed { common_ends(&old, &new) } else { (0, 0) };
+    let aligned = align(&old[head..old.len() - tail], &new[head..new.len() - tail], ends)?;
+    let (start, end) = (aligned.start + head, aligned.end + head);
+    let feeds = |at: usize| new[..at].iter().filter(|character| **character == b"\n").count();
+    let difference = |(anchor, file): (Range<usize>, Range<usize>)| {
+        let (anchor, there) = (&old[anchor], &new[file.clone()]);
+        let (mut one, mut other) = (shown(anchor, "\\"), shown(there, "\\"));
+        if one == other {
+            // A backslash and an `n` would look like a line break.
+            (one, other) = (shown(anchor, "\\\\"), shown(there, "\\\\"));
+        }
+        Difference { line: line + feeds(file.start), anchor: one, file: other }
+    };
+    let differences = runs(&aligned.steps, head, start).into_iter().take(SHOWN).map(difference).collect();
+    let (start, end) = if ends == TextEnds::Fixed { (0, new.len()) } else { (start, end) };
+    Some(Comparison { part: starts[start]..starts[end], differences })
+}
+
+/// The number of characters that both lists begin with, and of those that both end with.
+fn common_ends(old: &[&[u8]], new: &[&[u8]]) -> (usize, usize) {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (head, tail)
+}
+
+/// The runs of steps that differ, as ranges of both texts; those that are close are one.
+fn runs(steps: &[AlignedStep], mut old: usize, mut new: usize) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut runs: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for step in steps {
+        let next_old = old + usize::from(*step != AlignedStep::OnlyInText);
+        let next_new = new + usize::from(*step != AlignedStep::OnlyInAnchor);
+        if *step != AlignedStep::Equal {
+            match runs.last_mut() {
+                Some((last, there)) if old - last.end <= CLOSE && new - there.end <= CLOSE => {
+                    (last.end, there.end) = (next_old, next_new);
+                }
+                _ => runs.push((old..next_old, new..next_new)),
+            }
+        }
+        (old, new) = (next_old, next_new);
+    }
+    runs
+}
+
+/// The characters of a text, each with its start; each byte that is part of none counts as one, a line break of either
+/// kind as a line feed.
+fn characters(text: &[u8]) -> Vec<(usize, &[u8])> {
+    let mut list: Vec<(usize, &[u8])> = Vec::with_capacity(text.len());
+    let mut start = 0;
     for chunk in text.utf8_chunks() {
         let valid = chunk.valid();
-        list.extend(valid.char_indices().map(|(at, c)| &valid.as_bytes()[at..at + c.len_utf8()]));
-        list.extend(chunk.invalid().chunks(1));
+        for (at, c) in valid.char_indices() {
+            match list.last_mut() {
+                Some((_, before)) if c == '\n' && *before == b"\r" => *before = b"\n",
+                _ => list.push((start + at, &valid.as_bytes()[at..at + c.len_utf8()])),
+            }
+        }
+        start += valid.len();
+        list.extend(chunk.invalid().chunks(1).enumerate().map(|(at, byte)| (start + at, byte)));
+        start += chunk.invalid().len();
     }
     list
 }
 
-fn shown(characters: &[&[u8]]) -> String {
+/// Characters as a reader sees them apart: invisible ones escaped, and each backslash as `backslash`.
+fn shown(characters: &[&[u8]], backslash: &str) -> String {
     let mut text = String::new();
     for character in characters.iter().take(CHARS) {
         match std::str::from_utf8(character) {
             // Quotes and backslashes are most readable unescaped.
-            Ok(c @ ("\"" | "'" | "\\")) => text.push_str(c),
+            Ok("\\") => text.push_str(backslash),
+            Ok(c @ ("\"" | "'")) => text.push_str(c),
             Ok(c) => text.extend(c.chars().flat_map(char::escape_default)),
             Err(_) => text.extend(character.iter().map(|byte| format!("\\x{byte:02x}"))),
         }
@@ -79,7 +116,8 @@ mod tests {
     use super::*;
 
     fn list(anchor: &[u8], region: &[u8]) -> Vec<(usize, String, String)> {
-        differences(anchor, region, 5).into_iter().map(|it| (it.line, it.anchor, it.file)).collect()
+        let found = compare(anchor, region, 5, TextEnds::Free).map(|found| found.differences);
+        found.unwrap_or_default().into_iter().map(|it| (it.line, it.anchor, it.file)).collect()
     }
 
     fn one(line: usize, anchor: &str, file: &str) -> (usize, String, String) {
@@ -98,6 +136,23 @@ mod tests {
     fn an_anchor_may_be_a_part_of_a_line() {
         assert_eq!(list(b"lista = 1", b"  let list = 1;\n"), [one(5, "a", "")]);
         assert_eq!(list(b"x", b"y x z\n"), []);
+        assert_eq!(compare(b"lists", b"a\r\nb list c", 1, TextEnds::Free).unwrap().part, 5..9);
+    }
+
+    #[test]
+    fn what_looks_the_same_is_told_apart() {
+        assert_eq!(list(b"a\\nb", b"a\nb"), [one(5, "\\\\n", "\\n")]);
+        assert_eq!(list(b"a\\tb", b"a\tb"), [one(5, "\\\\t", "\\t")]);
+        assert_eq!(list(b"say(\\\"hello\\\")", b"say(\"hello\")"), [one(5, "\\", ""), one(5, "\\", "")]);
+    }
+
+    #[test]
+    fn long_texts_are_compared_where_they_differ() {
+        let long = "some words\n".repeat(1000);
+        let found =
+            compare(format!("{long}a{long}").as_bytes(), format!("{long}b{long}").as_bytes(), 1, TextEnds::Fixed);
+        let differences = found.unwrap().differences;
+        assert_eq!((differences[0].line, &*differences[0].anchor, &*differences[0].file), (1001, "a", "b"));
     }
 
     #[test]

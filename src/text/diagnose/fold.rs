@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use unicode_normalization::char::decompose_canonical;
+
 /// The differences that are folded away. Line breaks of either kind are always alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each difference is folded away or not, whatever the others are")]
 pub(in crate::text) struct Folds {
     /// White space of any kind and amount.
     pub(in crate::text) spaces: bool,
@@ -11,6 +14,16 @@ pub(in crate::text) struct Folds {
     pub(in crate::text) look_alikes: bool,
     /// A backslash and the character it stands for.
     pub(in crate::text) escapes: bool,
+    /// A letter with an accent and the two characters that look the same.
+    pub(in crate::text) accents: bool,
+    /// Quotes of all kinds: single, double, backticks.
+    pub(in crate::text) quotes: bool,
+}
+
+impl Folds {
+    /// None but line breaks.
+    pub(in crate::text) const NONE: Self =
+        Self { spaces: false, look_alikes: false, escapes: false, accents: false, quotes: false };
 }
 
 /// A folded text.
@@ -27,6 +40,7 @@ impl Folded {
         let mut at = 0;
         while at < text.len() {
             let (len, unit) = unit(&text[at..], folds);
+            let unit = unit.with(folds);
             for byte in unit.as_bytes() {
                 if !(folds.spaces && byte.is_ascii_whitespace()) {
                     folded.bytes.push(*byte);
@@ -63,6 +77,7 @@ impl Folded {
 enum Unit {
     Text(&'static str),
     Byte([u8; 1]),
+    Letters(String),
 }
 
 impl Unit {
@@ -70,7 +85,13 @@ impl Unit {
         match self {
             Self::Text(text) => text.as_bytes(),
             Self::Byte(byte) => byte,
+            Self::Letters(letters) => letters.as_bytes(),
         }
+    }
+
+    /// The same with all quotes alike, if they are folded.
+    fn with(self, folds: Folds) -> Self {
+        if folds.quotes && matches!(self.as_bytes(), b"'" | b"`") { Self::Byte(*b"\"") } else { self }
     }
 }
 
@@ -84,10 +105,13 @@ fn unit(text: &[u8], folds: Folds) -> (usize, Unit) {
             b'"' | b'\'' | b'\\' => (2, Unit::Byte([*next])),
             _ => (1, Unit::Byte([b'\\'])),
         },
-        [byte, ..] if *byte >= 0x80 && folds.look_alikes => match first_char(text) {
-            Some(c) => look_alike(c).map_or((1, Unit::Byte([*byte])), |unit| (c.len_utf8(), unit)),
-            None => (1, Unit::Byte([*byte])),
-        },
+        [byte, ..] if *byte >= 0x80 && (folds.look_alikes || folds.accents) => {
+            let folded = |c: char| {
+                let unit = look_alike(c).filter(|_| folds.look_alikes);
+                Some((c.len_utf8(), unit.or_else(|| decomposed(c).filter(|_| folds.accents))?))
+            };
+            first_char(text).and_then(folded).unwrap_or((1, Unit::Byte([*byte])))
+        }
         _ => (1, Unit::Byte([text[0]])),
     }
 }
@@ -100,6 +124,13 @@ fn first_char(text: &[u8]) -> Option<char> {
         _ => return None,
     };
     std::str::from_utf8(text.get(..len)?).ok()?.chars().next()
+}
+
+/// The letter and the accents that a character is composed of, if it is.
+fn decomposed(c: char) -> Option<Unit> {
+    let mut letters = String::new();
+    decompose_canonical(c, |letter| letters.push(letter));
+    (!letters.chars().eq([c])).then_some(Unit::Letters(letters))
 }
 
 /// The ASCII character that a character is easily mistaken for.
@@ -129,7 +160,7 @@ pub(in crate::text) fn line_key(line: &[u8]) -> Option<u64> {
     let mut hash = Hash { state: 0xCBF2_9CE4_8422_2325, len: 0 };
     for (at, byte) in line.iter().enumerate() {
         if *byte >= 0x80 {
-            let rest = Folded::new(&line[at..], Folds { spaces: true, look_alikes: true, escapes: false });
+            let rest = Folded::new(&line[at..], Folds { spaces: true, look_alikes: true, ..Folds::NONE });
             rest.bytes.iter().for_each(|byte| hash.add(*byte));
             break;
         }

@@ -2,10 +2,17 @@
 //!
 //! Nothing found here is ever applied: it explains a failure. The work is bounded: at most a few scans of the content.
 
+mod align;
+mod approximate;
 mod cause;
 mod characters;
+mod elision;
 pub(super) mod fold;
+mod guess;
+mod listing;
+mod markup;
 mod nearest;
+mod reading;
 mod similar;
 #[cfg(test)]
 mod tests;
@@ -13,6 +20,8 @@ mod tests;
 use std::ops::{ControlFlow, Range};
 
 use memchr::{memchr_iter, memrchr};
+
+use align::TextEnds;
 
 use super::diff;
 use super::locate::{Needle, OverlapRule, numbered};
@@ -30,6 +39,9 @@ const AROUND: usize = 2;
 /// The most bytes of a suggestion: a longer one is not worth reading.
 const SUGGESTION_BYTES: usize = 4 << 10;
 
+/// The most bytes of a suggestion with lines that were left out.
+const SPAN_BYTES: usize = 8 << 10;
+
 /// The most bytes of a diff from an anchor to a region.
 const DIFF_BYTES: usize = 8 << 10;
 
@@ -46,22 +58,24 @@ pub fn contains(base: &[u8], anchor: &[u8]) -> bool {
 pub(super) fn diagnose(state: &[u8], anchor: &[u8], replacement: &[u8]) -> Diagnosis {
     let compared = beginning(anchor);
     let found = cause::explain(state, compared, anchor.len() == compared.len());
-    let applied = applied_at(state, replacement);
-    if let Some(at) = applied
-        && found.explained.as_ref().map_or(applied_is_telling(state, replacement), |e| overlap(&e.range, &at))
+    let guess = found.guess.as_ref().and_then(|range| suggestion(state, range, SUGGESTION_BYTES));
+    if let Some(at) = applied_at(state, replacement)
+        && is_applied(state, anchor, replacement, &at, &found)
     {
-        let mut diagnosis = describe(state, &lines_of(state, &at), compared);
+        let mut diagnosis = describe(state, &at, compared, TextEnds::Free);
         diagnosis.cause = Some(MismatchCause::AlreadyApplied);
         return diagnosis;
     }
     let Some(explained) = found.explained else {
-        let mut diagnosis = describe(state, &found.nearest, compared);
-        diagnosis.similarity = found.similarity;
+        let mut diagnosis = describe(state, &found.nearest, compared, TextEnds::Free);
+        diagnosis.nearest = guess;
         return diagnosis;
     };
-    let mut diagnosis = describe(state, &lines_of(state, &explained.range), compared);
+    let mut diagnosis = describe(state, &explained.range, compared, TextEnds::Fixed);
+    let is_span = matches!(explained.cause, MismatchCause::Elided | MismatchCause::LinesLeftOut);
+    let longest = if is_span { SPAN_BYTES } else { SUGGESTION_BYTES };
     diagnosis.cause = Some(explained.cause);
-    diagnosis.suggestion = explained.is_only.then(|| suggestion(state, &explained.range)).flatten();
+    diagnosis.suggestion = explained.is_only.then(|| suggestion(state, &explained.range, longest)).flatten();
     diagnosis
 }
 
@@ -71,11 +85,8 @@ pub(super) fn at_range(state: &[u8], range: &Range<usize>, expected: &[u8]) -> D
     let range = start..range.end.clamp(start, state.len());
     let there = beginning(&state[range.clone()]);
     let expected = beginning(expected);
-    let lines = lines_of(state, &(start..start + there.len()));
-    let mut diagnosis = describe(state, &lines, expected);
-    diagnosis.similarity = similar::ratio(expected, there);
+    let mut diagnosis = describe(state, &(start..start + there.len()), expected, TextEnds::Fixed);
     diagnosis.diff = diff::unified(expected, there, "expected", "file", DIFF_BYTES);
-    diagnosis.differences = characters::differences(expected, there, diagnosis.line);
     diagnosis.cause = cause::difference(expected, there);
     diagnosis
 }
@@ -98,6 +109,23 @@ fn applied_at(state: &[u8], replacement: &[u8]) -> Option<Range<usize>> {
     at
 }
 
+/// Returns whether the edit seems to be applied already, since its replacement is at `at`.
+fn is_applied(
+    state: &[u8],
+    anchor: &[u8],
+    replacement: &[u8],
+    at: &Range<usize>,
+    found: &cause::AnchorDiagnosis,
+) -> bool {
+    if let Some(explained) = &found.explained {
+        // A replacement that is a part of the old text is there before the edit, too.
+        return at.start <= explained.range.start && explained.range.end <= at.end;
+    }
+    // Where the old text seems to be elsewhere, the replacement is there for another reason.
+    let is_elsewhere = found.guess.as_ref().is_some_and(|guess| !overlap(guess, at));
+    !is_elsewhere && applied_is_telling(state, replacement) && !contains(anchor, replacement)
+}
+
 /// Returns whether finding `replacement` in `state` means anything: a brace would be in most files.
 fn applied_is_telling(state: &[u8], replacement: &[u8]) -> bool {
     let significant = replacement.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
@@ -115,10 +143,10 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The text at `range`, if it would be found once as an anchor.
-fn suggestion(state: &[u8], range: &Range<usize>) -> Option<String> {
+/// The text at `range`, if it would be found once as an anchor and is not longer than `longest`.
+fn suggestion(state: &[u8], range: &Range<usize>, longest: usize) -> Option<String> {
     let text = &state[range.clone()];
-    if text.is_empty() || text.len() > SUGGESTION_BYTES {
+    if text.trim_ascii().is_empty() || text.len() > longest {
         return None;
     }
     let mut total = 0;
@@ -138,29 +166,32 @@ fn lines_of(state: &[u8], range: &Range<usize>) -> Range<usize> {
     start..if ends { range.end } else { nearest::forward(state, range.end, 1, reach) }
 }
 
-/// Compares a region of whole lines with the anchor.
-fn describe(state: &[u8], region: &Range<usize>, anchor: &[u8]) -> Diagnosis {
-    let text = &state[region.clone()];
-    let line = 1 + memchr_iter(b'\n', &state[..region.start]).count();
-    let lines = memchr_iter(b'\n', text).count() + usize::from(!text.ends_with(b"\n"));
+/// Compares an anchor with a range: with the whole of it, or, with free ends, with the part of its lines that is most
+/// like the anchor.
+fn describe(state: &[u8], range: &Range<usize>, anchor: &[u8], ends: TextEnds) -> Diagnosis {
+    let region = lines_of(state, range);
+    let line_at = |at: usize| 1 + memchr_iter(b'\n', &state[..at]).count();
+    let (from, to) = if ends == TextEnds::Free { (region.start, region.end) } else { (range.start, range.end) };
+    let text = beginning(&state[from..to]);
+    let compared = characters::compare(anchor, text, line_at(from), ends);
+    // Of a text that is too long to be aligned, the lines that were found.
+    let compared = compared.or_else(|| characters::compare(anchor, text, line_at(from), TextEnds::Fixed));
+    let (part, differences) = compared.map_or((0..text.len(), Vec::new()), |found| (found.part, found.differences));
+    let part = &text[part];
+    let line = line_at(region.start);
+    let lines = line_at(region.end) - line + usize::from(!state[..region.end].ends_with(b"\n"));
     let around = AROUND.min(SNIPPET_LINES.saturating_sub(lines) / 2);
     let start = nearest::back(state, region.start, around, nearest::reach(anchor));
     let above = memchr_iter(b'\n', &state[start..region.start]).count();
-    // A line break missing only at the end of the anchor is no difference.
-    let ends = text.ends_with(b"\n") && !anchor.ends_with(b"\n");
-    let text_as_anchor = if ends { text.strip_suffix(b"\n").unwrap_or(text) } else { text };
-    let text_as_anchor =
-        if ends { text_as_anchor.strip_suffix(b"\r").unwrap_or(text_as_anchor) } else { text_as_anchor };
-    let similarity = similar::ratio(anchor, beginning(text));
-    let differences =
-        if similarity < CLOSE { Vec::new() } else { characters::differences(anchor, beginning(text), line) };
+    let similarity = similar::ratio(anchor, part);
     Diagnosis {
         snippet: numbered(&state[start..], line - above, (above + lines + around).min(SNIPPET_LINES)),
         line,
         similarity,
-        differences,
-        diff: diff::unified(anchor, beginning(text_as_anchor), "old_string", "file", DIFF_BYTES),
+        differences: if similarity < CLOSE { Vec::new() } else { differences },
+        diff: diff::unified(anchor, part, "old_string", "file", DIFF_BYTES),
         cause: None,
         suggestion: None,
+        nearest: None,
     }
 }

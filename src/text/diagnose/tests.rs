@@ -123,6 +123,49 @@ fn line_numbers() {
 }
 
 #[test]
+fn what_was_put_around_or_in_front_is_recognised() {
+    let two = "    for number in list {\n        println!(";
+    check(FILE, "     for number in list {\n-        println!(", MismatchCause::DiffMarkers, two);
+    check(FILE, "-    for number in list {\n+    for n in list {\n         println!(", MismatchCause::DiffMarkers, two);
+    check(FILE, ">     for number in list {\n>         println!(", MismatchCause::Quoted, two);
+    check(FILE, "```rust\n    for number in list {\n        println!(\n```", MismatchCause::Wrapped, two);
+    check(FILE, "src/a.rs:11:    for number in list {\nsrc/a.rs:12:        println!(", MismatchCause::LineNumbers, two);
+    // Damaged inside the fence, too.
+    check(FILE, "```\n11:    for number in list {\n12:        println!(\n```", MismatchCause::LineNumbers, two);
+}
+
+#[test]
+fn other_ways_to_write_a_character_are_recognised() {
+    check(FILE, "greet(name: &amp;str) -&gt; String", MismatchCause::HtmlEntities, "greet(name: &str) -> String");
+    check(FILE, "greet(name: \\u0026str) -\\u003e String", MismatchCause::EscapedText, "greet(name: &str) -> String");
+    check(FILE, "println!('{number}')", MismatchCause::QuoteStyle, "println!(\"{number}\")");
+    check("un café noir", "cafe\u{301} noir", MismatchCause::LookAlike, "café noir");
+    check("un cafe\u{301} noir", "café noir", MismatchCause::LookAlike, "cafe\u{301} noir");
+}
+
+#[test]
+fn lines_left_out_are_in_the_suggestion() {
+    let all = "    let list = vec![1, 2, 3];\n    for number in list {\n        println!(\"{number}\");\n    }";
+    check(FILE, "    let list = vec![1, 2, 3];\n    // ... existing code ...\n    }", MismatchCause::Elided, all);
+    check(
+        FILE,
+        "    let list = vec![1, 2, 3];\n        println!(\"{number}\");\n    }",
+        MismatchCause::LinesLeftOut,
+        all,
+    );
+}
+
+#[test]
+fn the_nearest_text_is_a_guess_and_no_suggestion() {
+    let (found, message) = diagnosis(FILE, "let list = vec![1, 2, 4];", "x");
+    assert_eq!((found.cause, found.suggestion), (None, None));
+    assert_eq!(found.nearest.as_deref(), Some("let list = vec![1, 2, 3];"));
+    assert!(message.contains("(nearest: line 10, 96 % alike)"), "{message}");
+    let (found, _) = diagnosis("call(one_1);\ncall(one_2);\n", "call(one_3);", "x");
+    assert_eq!(found.nearest, None, "either may be meant");
+}
+
+#[test]
 fn an_edit_that_was_applied_already_is_recognised() {
     let (found, message) = diagnosis(FILE, "let list = vec![4];", "let list = vec![1, 2, 3];");
     assert_eq!((found.cause, found.line, found.suggestion), (Some(MismatchCause::AlreadyApplied), 10, None));

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::EXTRA_LINES;
+use super::places::EXTRA_LINES;
 use crate::error::{Detail, ErrorKind};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::edit;
@@ -37,7 +37,7 @@ proptest! {
         let Err(refused) = edit(base.as_bytes(), &[once("go")]) else { return Ok(()) };
         let Detail::Matches(places) = refused.detail else { return Ok(()) };
         prop_assert_eq!(refused.kind, ErrorKind::AmbiguousMatch);
-        prop_assert_eq!(places.shown.len(), places.total.min(5));
+        prop_assert_eq!(places.shown.len(), places.total);
         for place in places.shown {
             let at = place.line - 1;
             let Some(unique) = place.unique else {

@@ -29,6 +29,9 @@ pub struct FailureContext {
     /// The `old_string` that would have matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
+    /// The text of the nearest place, if no other comes near: a guess.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest_old_string: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +128,7 @@ impl From<&Diagnosis> for FailureContext {
             cause,
             cause_index: cause_index.flatten(),
             suggestion: diagnosis.suggestion.clone(),
+            nearest_old_string: diagnosis.nearest.clone(),
             ..Self::default()
         }
     }
@@ -162,6 +166,13 @@ fn cause(cause: MismatchCause) -> (&'static str, Option<usize>) {
         MismatchCause::LookAlike => ("look_alike", None),
         MismatchCause::EscapedText => ("escaped_text", None),
         MismatchCause::LineNumbers => ("line_numbers", None),
+        MismatchCause::DiffMarkers => ("diff_markers", None),
+        MismatchCause::Quoted => ("quoted", None),
+        MismatchCause::Wrapped => ("wrapped", None),
+        MismatchCause::HtmlEntities => ("html_entities", None),
+        MismatchCause::QuoteStyle => ("quote_style", None),
+        MismatchCause::Elided => ("elided", None),
+        MismatchCause::LinesLeftOut => ("lines_left_out", None),
         MismatchCause::AlreadyApplied => ("already_applied", None),
         MismatchCause::ConsumedByEdit(edit) => ("consumed_by_edit", Some(edit)),
         MismatchCause::InOtherFile(file) => ("in_other_file", Some(file)),
@@ -180,6 +191,13 @@ mod tests {
             MismatchCause::LookAlike,
             MismatchCause::EscapedText,
             MismatchCause::LineNumbers,
+            MismatchCause::DiffMarkers,
+            MismatchCause::Quoted,
+            MismatchCause::Wrapped,
+            MismatchCause::HtmlEntities,
+            MismatchCause::QuoteStyle,
+            MismatchCause::Elided,
+            MismatchCause::LinesLeftOut,
             MismatchCause::AlreadyApplied,
             MismatchCause::ConsumedByEdit(3),
             MismatchCause::InOtherFile(3),

@@ -33,6 +33,7 @@ fn a_missing_match_in_one_file_is_explained() {
         differences: vec![Difference { line: 7, anchor: " ".into(), file: "  ".into() }],
         cause: Some(MismatchCause::ConsumedByEdit(0)),
         suggestion: Some("old  1".into()),
+        nearest: None,
     };
     let error = Error::new(ErrorKind::MatchNotFound, "old_string is not in f0")
         .in_file(FileIndex(0))

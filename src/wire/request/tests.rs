@@ -275,6 +275,7 @@ fn any_edit() -> impl Strategy<Value = EditJson> {
     let flag = proptest::option::of(any::<bool>());
     (text(), text(), flag, proptest::option::of(any::<usize>()), text()).prop_map(
         |(old_string, new_string, replace_all, expected_matches, match_mode)| EditJson {
+            near_line: None,
             old_string,
             new_string,
             replace_all,

@@ -66,7 +66,7 @@ fn simplest(base: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
         }
         let fits = match count {
             // Counted with overlaps: whoever wants one place must be sure which.
-            Count::Once => all == 1,
+            Count::Once | Count::OnceNear(_) => all == 1,
             Count::Exactly(wanted) => replaced == *wanted,
             Count::All => replaced > 0,
         };

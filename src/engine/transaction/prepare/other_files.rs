@@ -48,6 +48,7 @@ pub(crate) fn elsewhere(
         if diagnose::contains(&bytes, &anchor) {
             let mut diagnosis = diagnosis.clone();
             diagnosis.cause = Some(MismatchCause::InOtherFile(index));
+            diagnosis.nearest = None;
             let message = format!("old_string not found in the file{}", diagnosis.advice());
             return error.reworded(|_| message).detail(Detail::NoMatch(diagnosis));
         }
