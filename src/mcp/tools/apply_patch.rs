@@ -16,10 +16,10 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     name: "apply_patch",
     title: "Apply a patch",
     toolset: Toolset::Edit,
-    description: "Apply a patch to any number of files, all or nothing: a unified or git diff, *** Begin Patch, \
-                  SEARCH/REPLACE blocks, an LSP WorkspaceEdit, JSON of ast-grep, rustc, ruff, eslint. Not for \
-                  a few replacements: use multi_edit_files. Give a hunk enough context to be \
-                  unique. Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
+    description: "Apply a patch to any number of files, all or nothing: a diff, *** Begin Patch, SEARCH/REPLACE \
+                  blocks, an LSP WorkspaceEdit, JSON of ast-grep, rustc, ruff, eslint. Use it if you have a patch; \
+                  not for a few replacements: use multi_edit_files. Give a hunk unique context. \
+                  Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
                   @@\\n-old();\\n+new();\\n\"}",
     writes: true,
     idempotent: false,
