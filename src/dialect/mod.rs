@@ -25,6 +25,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::request::edit::Matching;
 pub use detect::detect;
+#[cfg(feature = "cli")]
 pub(crate) use detect::may_be_plan;
 use files::PatchFiles;
 
