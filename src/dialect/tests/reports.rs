@@ -4,9 +4,12 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// Lines with the characters in them, from 1, that belong to a place.
+type Lines<'a> = &'a [(&'a str, usize, usize)];
+
 /// A message of rustc with one suggestion of several parts: start, end, lines with the highlighted characters, new text.
-fn rustc(parts: &[(usize, usize, &[(&str, usize, usize)], &str)]) -> String {
-    let lines = |lines: &[(&str, usize, usize)]| -> Vec<Value> {
+fn rustc(parts: &[(usize, usize, Lines<'_>, &str)]) -> String {
+    let lines = |lines: Lines<'_>| -> Vec<Value> {
         let line = |(text, start, end): &(&str, usize, usize)| json!({"text": text, "highlight_start": start, "highlight_end": end});
         lines.iter().map(line).collect()
     };
@@ -31,7 +34,7 @@ fn parts_in_one_line_become_one_edit_that_verifies_it() {
 
 #[test]
 fn line_breaks_of_a_message_are_told_by_its_length() {
-    let lines: &[(&str, usize, usize)] = &[("a", 1, 2), ("b", 1, 2), ("", 1, 1)];
+    let lines: Lines<'_> = &[("a", 1, 2), ("b", 1, 2), ("", 1, 1)];
     check(Format::Rustc, &[("x", "a\nb\nc")], &rustc(&[(0, 4, lines, "")]), &[("x", "c")]);
     check(Format::Rustc, &[("x", "a\r\nb\r\nc")], &rustc(&[(0, 6, lines, "")]), &[("x", "c")]);
     is_malformed(Format::Rustc, &rustc(&[(0, 5, lines, "")]), "the lines around each suggestion, not x at 0..5");
@@ -46,7 +49,7 @@ fn messages_about_two_versions_of_a_line_are_refused() {
 
 #[test]
 fn alternatives_of_rustc_are_left_to_the_user() {
-    let line: &[(&str, usize, usize)] = &[("ab", 1, 2)];
+    let line: Lines<'_> = &[("ab", 1, 2)];
     assert!(read(&rustc(&[(0, 1, line, "x"), (0, 1, line, "y")]), Format::Rustc).is_empty());
 }
 
