@@ -118,7 +118,7 @@ pub use request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
 /// The parts of a [`Patch`].
 pub mod patch {
-    pub use crate::dialect::Format;
+    pub use crate::dialect::{FixChoice, Format, PatchOptions};
     pub use crate::request::edit::{Hunk, HunkLine, Side};
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::files::PatchFiles;
 use super::json::JsonSource;
@@ -22,6 +21,8 @@ struct AstGrepMatch {
     range: AstGrepRange,
     file: String,
     replacement: Option<String>,
+    /// The rule that found it, unless it was a pattern on the command line.
+    rule_id: Option<String>,
     replacement_offsets: Option<Offsets>,
 }
 
@@ -37,23 +38,19 @@ struct Offsets {
     end: usize,
 }
 
-/// Detects such an output.
-pub(super) fn detect(json: &[u8]) -> Option<super::Format> {
-    let mut first =
-        serde_json::Deserializer::from_slice(json.strip_prefix(b"[").unwrap_or(json)).into_iter::<AstGrepMatch>();
-    let is_match = matches!(first.next(), Some(Ok(_)));
-    (is_match || json.trim_ascii() == b"[]").then_some(super::Format::AstGrep)
-}
-
-/// A replacement: its place, the old text, the new text, and the part of the output that contains it.
-type AstGrepReplacement<'a> = (Offsets, Vec<u8>, String, &'a RawValue);
+/// A replacement: its place, the old text, the new text.
+type AstGrepReplacement = (Offsets, Vec<u8>, String);
 
 /// Reads the matches. Those without a replacement are skipped.
 pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
     let source = JsonSource(json);
-    let mut by_file: BTreeMap<String, Vec<AstGrepReplacement<'_>>> = BTreeMap::new();
-    for part in matches(source)? {
+    let mut by_file: BTreeMap<String, Vec<AstGrepReplacement>> = BTreeMap::new();
+    let parts = source.parse_list(MATCH)?;
+    let mut is_search = !parts.is_empty();
+    for part in parts {
         let found: AstGrepMatch = source.parse_part(part, MATCH)?;
+        // What a rule without a fix finds has nothing to apply; a search without a replacement is not a rewrite at all.
+        is_search &= found.rule_id.is_none();
         let Some(replacement) = found.replacement else { continue };
         let Offsets { start, end } = found.range.byte_offset;
         let at = found.replacement_offsets.unwrap_or(found.range.byte_offset);
@@ -67,17 +64,20 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
             let expected = format!("replacements inside the text of their matches, not {place}: let ast-grep apply it");
             source.refuse(part, expected)
         })?;
-        by_file.entry(found.file).or_default().push((at, expected.to_vec(), replacement, part));
+        by_file.entry(found.file).or_default().push((at, expected.to_vec(), replacement));
     }
     let mut files = PatchFiles::default();
     for (file, mut places) in by_file {
-        places.sort_by_key(|(at, ..)| (at.start, at.end));
-        if let Some(pair) = places.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
-            let expected = format!("replacements that do not overlap, as they do in {file} at {}", pair[1].0.start);
-            return Err(source.refuse(pair[1].3, expected));
-        }
+        // As ast-grep itself: of nested matches the outer one, which comes first; the inner one is part of its text.
+        places.sort_by_key(|(at, ..)| at.start);
+        let mut end = 0;
+        places.retain(|(at, ..)| {
+            let is_free = at.start >= end;
+            end = if is_free { at.end } else { end };
+            is_free
+        });
         let mut grown = 0isize;
-        let edits = places.into_iter().map(|(at, expected, replacement, _)| {
+        let edits = places.into_iter().map(|(at, expected, replacement)| {
             // Each place is counted in the content after the previous edits.
             let moved = |offset: usize| offset.saturating_add_signed(grown);
             let range = moved(at.start)..moved(at.end);
@@ -87,16 +87,8 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
         let edits = edits.collect();
         files.edit(file.into(), edits, None);
     }
-    if files.list.is_empty() {
+    if files.list.is_empty() && is_search {
         return Err(malformed(1, 1, "matches with a `replacement`: run ast-grep with --rewrite, or a rule with `fix`"));
     }
     Ok(files)
-}
-
-fn matches(source: JsonSource<'_>) -> Result<Vec<&RawValue>> {
-    if source.0.trim_ascii_start().starts_with(b"[") {
-        return source.parse(MATCH);
-    }
-    let list = serde_json::Deserializer::from_slice(source.0).into_iter().collect::<Result<_, _>>();
-    list.map_err(|error| source.fault(source.0, &error, MATCH))
 }

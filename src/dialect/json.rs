@@ -18,6 +18,22 @@ impl<'a> JsonSource<'a> {
         serde_json::from_slice(self.0).map_err(|error| self.fault(self.0, &error, what))
     }
 
+    /// Its values, each a `what`: the elements of an array, or one value after the other.
+    pub(super) fn parse_list(self, what: &str) -> Result<Vec<&'a RawValue>> {
+        if self.0.trim_ascii_start().starts_with(b"[") {
+            return self.parse(what);
+        }
+        let list = serde_json::Deserializer::from_slice(self.0).into_iter().collect::<Result<_, _>>();
+        list.map_err(|error| self.fault(self.0, &error, what))
+    }
+
+    /// The objects of a program that prints one on each line, and other lines for people between them.
+    pub(super) fn parse_lines(self, what: &str) -> Result<Vec<&'a RawValue>> {
+        let lines = self.0.split(|byte| *byte == b'\n').filter(|line| line.trim_ascii_start().starts_with(b"{"));
+        let value = |line| serde_json::from_slice(line).map_err(|error| self.fault(line, &error, what));
+        lines.map(value).collect()
+    }
+
     /// Parses a part of it as a `what`.
     pub(super) fn parse_part<T: Deserialize<'a>>(self, part: &'a RawValue, what: &str) -> Result<T> {
         serde_json::from_str(part.get()).map_err(|error| self.fault(part.get().as_bytes(), &error, what))

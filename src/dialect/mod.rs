@@ -4,25 +4,29 @@
 //! nowhere if they are in several places or in none.
 
 mod ast_grep;
+mod detect;
 mod envelope;
+mod eslint;
 mod fence;
 mod files;
+mod fixes;
 mod foreign;
 mod json;
+mod ruff;
+mod rustc;
 mod search_replace;
 mod unified;
 mod workspace_edit;
 
 use std::fmt::Display;
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::Request;
 use crate::request::edit::Matching;
+pub use detect::detect;
+#[cfg(feature = "cli")]
+pub(crate) use detect::may_be_plan;
 use files::PatchFiles;
 
 /// A format in which changes are written.
@@ -38,11 +42,49 @@ pub enum Format {
     WorkspaceEdit,
     /// The output of `ast-grep --json`.
     AstGrep,
+    /// The messages of rustc or clippy as JSON, by themselves or from cargo.
+    Rustc,
+    /// The output of `ruff check --output-format json`.
+    Ruff,
+    /// The output of `eslint --format json`.
+    Eslint,
+}
+
+/// Which fixes of a report are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum FixChoice {
+    /// Those that the tool itself would apply without being asked: `MachineApplicable` of rustc, `safe` of ruff.
+    #[default]
+    Safe,
+    /// Also those that may be wrong: `MaybeIncorrect` of rustc, `unsafe` of ruff.
+    Unsafe,
+}
+
+/// How a patch is read.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct PatchOptions {
+    /// Its format; without one, its content decides.
+    pub format: Option<Format>,
+    /// The way in which texts are compared; `None` is that of the format's own tools.
+    pub matching: Option<Matching>,
+    /// Which fixes are applied, for the reports of tools that propose some.
+    pub fixes: FixChoice,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Unified, Self::Envelope, Self::SearchReplace, Self::WorkspaceEdit, Self::AstGrep];
+    pub const ALL: [Self; 8] = [
+        Self::Unified,
+        Self::Envelope,
+        Self::SearchReplace,
+        Self::WorkspaceEdit,
+        Self::AstGrep,
+        Self::Rustc,
+        Self::Ruff,
+        Self::Eslint,
+    ];
 
     /// Its name in arguments.
     #[must_use]
@@ -53,6 +95,9 @@ impl Format {
             Self::SearchReplace => "search-replace",
             Self::WorkspaceEdit => "workspace-edit",
             Self::AstGrep => "ast-grep",
+            Self::Rustc => "rustc",
+            Self::Ruff => "ruff",
+            Self::Eslint => "eslint",
         }
     }
 
@@ -62,6 +107,11 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.as_str() == word)
     }
 }
+
+/// The formats, for errors about text in none of them.
+pub(crate) const KNOWN: &str = "a unified diff (--- and +++), a git diff (diff --git), an envelope (*** Begin Patch), \
+                                <<<<<<< SEARCH blocks, an LSP WorkspaceEdit, or a JSON report of ast-grep, rustc, \
+                                clippy, ruff or eslint";
 
 /// A patch that was read.
 ///
@@ -102,17 +152,20 @@ impl Patch {
     ///
     /// The request is not validated yet: the engine does that.
     pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {
+        Self::read_with(patch, PatchOptions { format, matching, ..PatchOptions::default() })
+    }
+
+    /// The same with all options. The report of a tool that found nothing to fix is a request without a file, which the
+    /// engine refuses: see [`is_empty`](Self::is_empty).
+    pub fn read_with(patch: &[u8], options: PatchOptions) -> Result<Self> {
+        let PatchOptions { format, matching, fixes } = options;
         if patch.len() as u64 > limits::REQUEST_BYTES {
             let message =
                 format!("the patch has {} bytes; {} are the most that is read", patch.len(), limits::REQUEST_BYTES);
             return Err(Error::new(ErrorKind::RequestTooLarge, message));
         }
         let patch = without_mark(patch);
-        let format = format.or_else(|| detect(patch)).ok_or_else(|| {
-            let expected = "a unified diff (--- and +++), a git diff (diff --git), an envelope (*** Begin Patch), \
-                            <<<<<<< SEARCH blocks, an LSP WorkspaceEdit or the output of ast-grep --json";
-            malformed(1, 1, expected)
-        })?;
+        let format = format.or_else(|| detect(patch)).ok_or_else(|| malformed(1, 1, KNOWN))?;
         let files = match format {
             Format::Unified => unified::read(patch, matching.unwrap_or_default()),
             // Its own tools ignore white space and look-alikes as well.
@@ -120,9 +173,18 @@ impl Patch {
             Format::SearchReplace => search_replace::read(patch, matching.unwrap_or_default()),
             Format::WorkspaceEdit => workspace_edit::read(patch),
             Format::AstGrep => ast_grep::read(patch),
+            Format::Rustc => rustc::read(patch, fixes),
+            Format::Ruff => ruff::read(patch, fixes),
+            Format::Eslint => eslint::read(patch),
         }?;
         let PatchFiles { list, origins, .. } = files;
         Ok(Self { format, request: Request { files: list, ..Request::default() }, origins })
+    }
+
+    /// True if there is nothing to do: a tool found nothing to fix.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.request.files.is_empty()
     }
 
     /// The index of the change that `error` is about, as LSP counts its `failedChange`. For several findings, that of
@@ -139,11 +201,16 @@ impl Patch {
     /// The error in terms of the patch: with the number of the failed change, for formats that count them.
     #[must_use]
     pub fn explain(&self, error: Error) -> Error {
+        let path = || error.path().map(|path| path.display().to_string()).unwrap_or_default();
         let error = match (self.format, error.kind()) {
             // The only file whose whole content is in a diff.
             (Format::Unified, ErrorKind::HashMismatch) => {
-                let path = error.path().map(|path| path.display().to_string()).unwrap_or_default();
+                let path = path();
                 error.reworded(|_| format!("{path} is not what the patch deletes: its content differs"))
+            }
+            (Format::Eslint, ErrorKind::HashMismatch) => {
+                let path = path();
+                error.reworded(|_| format!("{path} is not the text that eslint has checked: run eslint again"))
             }
             _ => error,
         };
@@ -159,82 +226,6 @@ fn place(path: &[String]) -> Option<(usize, Option<usize>)> {
     let number = |at: usize| path.get(at).and_then(|part| part.parse().ok());
     let is_edit = path.get(2).is_some_and(|field| field == "edits");
     Some((number(1)?, if is_edit { number(3) } else { None }))
-}
-
-/// The format of a patch, by its content; `None` if it cannot be determined, as for a request of our own.
-#[must_use]
-pub fn detect(patch: &[u8]) -> Option<Format> {
-    let patch = without_mark(patch);
-    let start = patch.trim_ascii_start();
-    if matches!(start.first(), Some(b'{' | b'[')) {
-        match Members::of(start) {
-            Some(members) if members.are_of_a_workspace_edit() => return Some(Format::WorkspaceEdit),
-            Some(Members { files: Present(true), .. }) => return None,
-            _ => {}
-        }
-        if let Some(format) = ast_grep::detect(start) {
-            return Some(format);
-        }
-        if serde_json::from_slice::<IgnoredAny>(start).is_ok() {
-            return None;
-        }
-    }
-    let mut lines = patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).peekable();
-    let is_diff = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
-    if lines.peek().is_some_and(|first| unified::is_commit(first)) && lines.clone().any(is_diff) {
-        return Some(Format::Unified);
-    }
-    while let Some(line) = lines.next() {
-        if line.trim_ascii() == b"*** Begin Patch" || envelope::is_section(line) {
-            return Some(Format::Envelope);
-        }
-        if search_replace::is_head(line) {
-            return Some(Format::SearchReplace);
-        }
-        let next = lines.peek().copied().unwrap_or_default();
-        if line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ ")) {
-            return Some(Format::Unified);
-        }
-    }
-    None
-}
-
-/// The members that distinguish the kinds of JSON, collected in one pass over a request that may be long.
-#[derive(Deserialize)]
-struct Members<'a> {
-    #[serde(default)]
-    files: Present,
-    #[serde(default)]
-    changes: Present,
-    #[serde(default, rename = "documentChanges")]
-    document_changes: Present,
-    #[serde(borrow)]
-    edit: Option<&'a RawValue>,
-}
-
-/// Whether a member is present, with any value.
-#[derive(Clone, Copy, Default)]
-struct Present(bool);
-
-impl<'de> Deserialize<'de> for Present {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
-    }
-}
-
-impl<'a> Members<'a> {
-    /// Those of an object; serde would accept an array as well.
-    fn of(json: &'a [u8]) -> Option<Self> {
-        json.starts_with(b"{").then(|| serde_json::from_slice(json).ok()).flatten()
-    }
-
-    /// Returns whether they belong to a workspace edit, alone or as the `edit` of the parameters of
-    /// `workspace/applyEdit`.
-    fn are_of_a_workspace_edit(&self) -> bool {
-        let inner = self.edit.and_then(|edit| Self::of(edit.get().as_bytes()));
-        let Self { changes, document_changes, .. } = inner.as_ref().unwrap_or(self);
-        changes.0 || document_changes.0
-    }
 }
 
 /// A patch without a leading byte-order mark, which some editors write.

@@ -14,6 +14,7 @@ mod diffs;
 mod json;
 mod mixed;
 mod places;
+mod reports;
 mod strays;
 
 pub(super) type Tree = BTreeMap<String, String>;

@@ -220,7 +220,7 @@ fn in_order(edits: Vec<TextEdit>, encoding: Encoding) -> Result<Vec<Edit>, &'sta
     let edit = |edit: TextEdit| {
         let position = |at: json::LspPosition| Position { line: at.line, character: at.character };
         let (start, end) = (position(edit.range.start), position(edit.range.end));
-        Edit { anchor: Anchor::Span { start, end, encoding }, replacement: edit.new_text.into_bytes() }
+        Edit { anchor: Anchor::Span { start, end, encoding, strict: false }, replacement: edit.new_text.into_bytes() }
     };
     Ok(edits.into_iter().map(edit).collect())
 }

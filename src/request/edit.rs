@@ -54,6 +54,9 @@ pub enum Anchor {
         end: Position,
         /// The unit of a character.
         encoding: Encoding,
+        /// True if both must be in the text. Otherwise a place beyond the end of a line, or of the text, means that end,
+        /// as it does for editors.
+        strict: bool,
     },
     /// Whole lines of a patch, found by their text.
     Hunk(Box<Hunk>),
@@ -104,7 +107,7 @@ pub enum Matching {
 pub struct Position {
     /// The line.
     pub line: usize,
-    /// The character in it; beyond the end of the line it means the end.
+    /// The character in it.
     pub character: usize,
 }
 

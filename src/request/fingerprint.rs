@@ -106,7 +106,7 @@ impl Feed<'_> {
                     self.number(range.start);
                     self.bytes(expected);
                 }
-                Anchor::Span { start, end, encoding } => {
+                Anchor::Span { start, end, encoding, strict } => {
                     self.bytes(b"span");
                     for place in [start, end] {
                         self.number(place.line);
@@ -117,6 +117,9 @@ impl Feed<'_> {
                         Encoding::Utf16 => b"utf-16",
                         Encoding::Utf32 => b"utf-32",
                     });
+                    if *strict {
+                        self.bytes(b"strict");
+                    }
                 }
                 Anchor::Hunk(hunk) => self.hunk(hunk),
             }
@@ -233,6 +236,7 @@ mod tests {
                 start: Position { line: 1, character: 2 },
                 end: Position { line: 3, character: 4 },
                 encoding: Encoding::Utf16,
+                strict: false,
             },
             Anchor::Hunk(Box::new(Hunk {
                 lines: vec![HunkLine { side: Side::Old, text: b"x\n".to_vec() }],

@@ -149,8 +149,8 @@ impl<'a> Editor<'a> {
         let found = match &edit.anchor {
             Anchor::Text { text, count, matching } => self.find(index, edit, text, *count, *matching)?,
             Anchor::Range { range, expected } => EditMatches::exact(vec![self.check(index, range, expected)?], false),
-            Anchor::Span { start, end, encoding } => {
-                EditMatches::exact(vec![self.resolve(index, *start, *end, *encoding)?], true)
+            Anchor::Span { start, end, encoding, strict } => {
+                EditMatches::exact(vec![self.resolve(index, *start..*end, *encoding, *strict)?], true)
             }
             Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
@@ -383,28 +383,35 @@ impl<'a> Editor<'a> {
     fn resolve(
         &self,
         index: EditIndex,
-        start: Position,
-        end: Position,
+        span: Range<Position>,
         encoding: Encoding,
+        strict: bool,
     ) -> Result<Range<usize>, RefusedEdit> {
         let text = self.content.bytes(0..self.content.len());
         let of = |at, is_end| {
-            position::offset(&text, at, encoding, is_end).map_err(|bad| {
-                let Position { line, character } = at;
-                let message = match bad {
-                    BadPosition::Line(lines) => format!(
-                        "the position {line}:{character} is not in the file, which has {lines} lines there: \
+            let offset = position::offset(&text, at, encoding, is_end && !strict);
+            offset
+                .and_then(|found| if strict { position::verify(&text, found, at, encoding) } else { Ok(found) })
+                .map_err(|bad| {
+                    let Position { line, character } = at;
+                    let message = match bad {
+                        BadPosition::Line(lines) => format!(
+                            "the position {line}:{character} is not in the file, which has {lines} lines there: \
                          make the edit again for the current file"
-                    ),
-                    BadPosition::Inside => format!(
-                        "the position {line}:{character} is in the middle of a character: \
+                        ),
+                        BadPosition::Column => format!(
+                            "the position {line}:{character} is beyond the end of its line: \
+                         make the edit again for the current file"
+                        ),
+                        BadPosition::Inside => format!(
+                            "the position {line}:{character} is in the middle of a character: \
                          check the position encoding, and make the edit again"
-                    ),
-                };
-                refused(index, ErrorKind::MatchNotFound, message, Detail::None)
-            })
+                        ),
+                    };
+                    refused(index, ErrorKind::MatchNotFound, message, Detail::None)
+                })
         };
-        let range = of(start, false)?..of(end, true)?;
+        let range = of(span.start, false)?..of(span.end, true)?;
         if range.start > range.end {
             let message = "the edit ends before it starts: make it again for the current file";
             return Err(refused(index, ErrorKind::MatchNotFound, message, Detail::None));

@@ -14,6 +14,8 @@ pub(crate) enum BadPosition {
     Line(usize),
     /// It is in the middle of a character.
     Inside,
+    /// It is beyond the end of its line.
+    Column,
 }
 
 /// The byte offset of `position`. An end beyond the last line means the end of the text.
@@ -31,6 +33,14 @@ pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end
     let at = start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?;
     debug_assert!(at <= start + line.len(), "a position is in its line, its break excluded");
     Ok(at)
+}
+
+/// Refuses a position that is beyond the end of the line in which `offset` found it.
+pub(crate) fn verify(text: &[u8], found: usize, position: Position, encoding: Encoding) -> Result<usize, BadPosition> {
+    let before = Position { character: position.character.saturating_sub(1), ..position };
+    // A line has one character more in front of each of its places, except for the first.
+    let is_beyond = position.character > 0 && offset(text, before, encoding, false) == Ok(found);
+    if is_beyond { Err(BadPosition::Column) } else { Ok(found) }
 }
 
 /// The length of the first line with its break; `None` if it is the last.
@@ -90,6 +100,18 @@ mod tests {
         assert_eq!(at(text, 0, 6, Encoding::Utf8), Ok(6));
         assert_eq!(at(text, 0, 1, Encoding::Utf8), Err(BadPosition::Inside));
         assert_eq!(at(text, 0, 99, Encoding::Utf16), Ok(7), "beyond the end of the line its end is meant");
+    }
+
+    #[test]
+    fn a_position_beyond_its_line_is_told_from_its_end() {
+        let verified = |line, character| {
+            let text = "é𝒳x\nb";
+            let position = Position { line, character };
+            at(text, line, character, Encoding::Utf16)
+                .and_then(|at| verify(text.as_bytes(), at, position, Encoding::Utf16))
+        };
+        assert_eq!((verified(0, 3), verified(0, 4), verified(0, 5)), (Ok(6), Ok(7), Err(BadPosition::Column)));
+        assert_eq!((verified(1, 0), verified(1, 1), verified(1, 2)), (Ok(8), Ok(9), Err(BadPosition::Column)));
     }
 
     #[test]

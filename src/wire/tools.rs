@@ -83,7 +83,7 @@ pub(crate) struct ApplyPatch {
     /// The whole patch. Relative paths in it start at the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub patch: Option<String>,
-    /// `diff`, `envelope`, `search-replace`, `workspace-edit` or `ast-grep`.
+    /// diff, envelope, search-replace, workspace-edit, ast-grep, rustc, ruff or eslint.
     pub format: Option<String>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,

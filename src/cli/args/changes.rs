@@ -33,6 +33,9 @@ pub(crate) enum PatchFormat {
     SearchReplace,
     WorkspaceEdit,
     AstGrep,
+    Rustc,
+    Ruff,
+    Eslint,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +57,9 @@ pub(crate) struct InputArgs {
     /// The comparison of texts if the plan does not name one [default: that of the format, mostly exact]
     #[arg(long = "match", value_enum, value_name = "HOW")]
     pub(crate) matching: Option<MatchArg>,
+    /// Apply also the fixes of a report of rustc or ruff that the tool is not sure of
+    #[arg(long)]
+    pub(crate) unsafe_fixes: bool,
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -7,7 +7,8 @@ use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
-use crate::dialect::{self, Format, Patch};
+use crate::dialect::{self, FixChoice, Format, KNOWN, Patch, PatchOptions};
+use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::input;
 use crate::limits;
@@ -20,6 +21,10 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     let mut input = Input::read(&args.input, options)?;
     input.request.dry_run |= args.input.dry_run;
     input.request.idempotent = args.idempotent;
+    if input.is_nothing() {
+        let report = Report { dry_run: input.request.dry_run, ..Report::default() };
+        return Ok(transact::answer(&report, &input.request, Shape::Multi, "", options)?);
+    }
     let Input { request, patch } = input;
     transact::apply(request, Shape::Multi, options).map_err(|failure| explained(failure, patch.as_ref()))
 }
@@ -31,14 +36,24 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// True for the report of a tool that found nothing to fix.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.patch.is_some() && self.request.files.is_empty()
+    }
+
     pub(super) fn read(args: &InputArgs, options: &CommonOptions) -> Result<Self, Failure> {
         let bytes = read_input(&args.plan, options)?;
         let matching = args.matching.map(Matching::from);
         let Some(format) = format_of(&bytes, args.format)? else {
             return Ok(Self { request: request(&bytes, matching)?, patch: None });
         };
-        let mut patch = Patch::read(&bytes, Some(format), matching)?;
+        let fixes = if args.unsafe_fixes { FixChoice::Unsafe } else { FixChoice::Safe };
+        let mut patch = Patch::read_with(&bytes, PatchOptions { format: Some(format), matching, fixes })?;
+        let is_empty = patch.is_empty();
         let request = std::mem::take(&mut patch.request);
+        if is_empty {
+            return Ok(Self { request, patch: Some(patch) });
+        }
         match validate::check(&request, PathRule::AbsoluteOrRelative) {
             Ok(()) => Ok(Self { request, patch: Some(patch) }),
             Err(error) => Err(explained(Failure::of(request, Shape::Multi)(error), Some(&patch))),
@@ -55,8 +70,8 @@ pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
 }
 
 /// The format of a patch; `None` for a plan in txedit's own format.
-fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>> {
-    let forced = match forced {
+fn format_of(bytes: &[u8], asked: Option<PatchFormat>) -> Result<Option<Format>> {
+    let format = match asked {
         None => dialect::detect(bytes),
         Some(PatchFormat::Plan) => None,
         Some(PatchFormat::Diff) => Some(Format::Unified),
@@ -64,14 +79,15 @@ fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>
         Some(PatchFormat::SearchReplace) => Some(Format::SearchReplace),
         Some(PatchFormat::WorkspaceEdit) => Some(Format::WorkspaceEdit),
         Some(PatchFormat::AstGrep) => Some(Format::AstGrep),
+        Some(PatchFormat::Rustc) => Some(Format::Rustc),
+        Some(PatchFormat::Ruff) => Some(Format::Ruff),
+        Some(PatchFormat::Eslint) => Some(Format::Eslint),
     };
-    let is_json = || bytes.trim_ascii_start().starts_with(b"{");
-    if forced.is_none() && !is_json() && !bytes.trim_ascii().is_empty() {
-        let message = "this is neither a plan (a JSON object with `files`) nor a patch that is known: a unified or git \
-                       diff, *** Begin Patch, <<<<<<< SEARCH blocks, an LSP WorkspaceEdit, the output of ast-grep --json";
+    if format.is_none() && asked.is_none() && !dialect::may_be_plan(bytes) {
+        let message = format!("this is neither a plan (a JSON object with `files`) nor a patch that is known: {KNOWN}");
         return Err(Error::new(ErrorKind::PatchParseFailed, message));
     }
-    Ok(forced)
+    Ok(format)
 }
 
 /// Reads a plan; its relative paths start from the root, wherever the plan and the current folder are.

@@ -10,14 +10,19 @@ use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
-use crate::engine::report::Overlap;
+use crate::engine::report::{Overlap, Report};
 use crate::error::Result;
 use crate::path::{listed, shown};
 use crate::wire::history::DoneJson;
 use crate::wire::{Shape, open};
 
 pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer, Failure> {
-    let Input { mut request, patch } = Input::read(&args.input, options)?;
+    let input = Input::read(&args.input, options)?;
+    if input.is_nothing() {
+        let report = Report { dry_run: args.input.dry_run, ..Report::default() };
+        return Ok(transact::answer(&report, &input.request, Shape::Multi, "", options)?);
+    }
+    let Input { mut request, patch } = input;
     request.dry_run |= args.input.dry_run;
     let id = args.transaction.as_deref();
     let staged = options.engine().and_then(|engine| transact::watched(options, |run| engine.stage(&request, id, run)));

@@ -131,7 +131,13 @@ fn the_output_of_ast_grep_is_read() {
     let other = read(&one, Format::AstGrep);
     assert_eq!(applied(&tree(&[("x", "aa bb c\n")]), &other), Err(ErrorKind::MatchNotFound));
     is_malformed(Format::AstGrep, &format!("[{bare}]"), "matches with a `replacement`");
-    is_malformed(Format::AstGrep, &format!("[{},{}]", found(0, "aa", "b"), found(1, "a", "c")), "do not overlap");
+    // Of nested matches the outer one, as ast-grep itself; of two in one place the first.
+    let nested = format!("[{},{},{one}]", found(0, "aa", "b"), found(1, "a", "c"));
+    check(Format::AstGrep, &[("x", "aa bb b\n")], &nested, &[("x", "b bb B\n")]);
+    let twice = format!("[{},{}]", found(0, "aa", "b"), found(0, "a", "c"));
+    check(Format::AstGrep, &[("x", "aa bb b\n")], &twice, &[("x", "b bb b\n")]);
+    let of_rule = bare.replace("\"file\"", "\"ruleId\":\"r\",\"file\"");
+    assert!(read(&format!("[{of_rule}]"), Format::AstGrep).is_empty(), "a rule without a fix");
     is_malformed(Format::AstGrep, "[\n1]", "line 2, column 1: expected the output of ast-grep");
     let outside = found(0, "aa", "b").replacen(r#""start":0"#, r#""start":1"#, 1);
     is_malformed(Format::AstGrep, &format!("[{one},\n {outside}]"), "line 2, column 2: expected replacements inside");

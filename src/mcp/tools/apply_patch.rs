@@ -2,6 +2,7 @@
 
 use super::{Definition, Job, edit};
 use crate::dialect::{Format, Patch};
+use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
@@ -15,10 +16,10 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     name: "apply_patch",
     title: "Apply a patch",
     toolset: Toolset::Edit,
-    description: "Apply a patch to any number of files, all or nothing: a unified or git diff, *** Begin Patch, \
-                  SEARCH/REPLACE blocks, an LSP WorkspaceEdit, ast-grep --json. Use it if you have a patch; not for \
-                  a few replacements: use multi_edit_files. Give a hunk enough context to be \
-                  unique. Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
+    description: "Apply a patch to any number of files, all or nothing: a diff, *** Begin Patch, SEARCH/REPLACE \
+                  blocks, an LSP WorkspaceEdit, JSON of ast-grep, rustc, ruff, eslint. Use it if you have a patch; \
+                  not for a few replacements: use multi_edit_files. Give a hunk unique context. \
+                  Example: {\"patch\": \"--- a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1 +1 \
                   @@\\n-old();\\n+new();\\n\"}",
     writes: true,
     idempotent: false,
@@ -27,11 +28,7 @@ pub(super) static APPLY_PATCH: Definition = Definition {
         schema::output(&[
             ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
             ("transaction_id", PropertyKind::Text, "For undo_transaction."),
-            (
-                "attempts",
-                PropertyKind::Count,
-                "How often it was tried beside another program that writes, if more than once.",
-            ),
+            ("attempts", PropertyKind::Count, "Attempts beside another program that writes, if several."),
             ("files_edited", PropertyKind::Count, "Files that were changed."),
             ("file_results", PropertyKind::Objects, "One for each file, with hashes and hunks as edits."),
             ("summary", PropertyKind::Object, "Sums over all files."),
@@ -66,7 +63,13 @@ fn unknown_format(word: &str) -> Error {
 }
 
 fn apply(job: &Job<'_>, mut patch: Patch) -> ToolAnswer {
+    let is_empty = patch.is_empty();
     let request: Request = std::mem::take(&mut patch.request);
+    if is_empty {
+        // A tool found nothing to fix.
+        let report = Report { dry_run: request.dry_run, ..Report::default() };
+        return ToolAnswer::done(&success_multi(&report, &request), ToolChanges::of(&report));
+    }
     // Names in patches are relative to the root; only editors write absolute ones.
     let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
     match checked.and_then(|()| edit::apply(job, &request)) {

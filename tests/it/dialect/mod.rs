@@ -8,6 +8,7 @@ mod history;
 mod peers;
 mod random;
 mod replay;
+mod reports;
 
 use std::collections::BTreeMap;
 use std::fs;

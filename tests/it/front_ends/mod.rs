@@ -4,5 +4,6 @@
 mod cli;
 #[cfg(all(feature = "cli", feature = "delegate"))]
 mod delegate;
+mod hooks;
 #[cfg(all(feature = "cli", feature = "mcp"))]
 mod mcp;

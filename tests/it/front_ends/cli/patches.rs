@@ -31,12 +31,29 @@ fn a_patch_of_any_format_is_applied_by_its_content() {
     let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}});
     let found =
         json!([{"text": "a", "range": {"byteOffset": {"start": 0, "end": 1}}, "file": "x", "replacement": "b"}]);
-    let formats: [(&str, Make<'_>); 5] = [
+    let span = |here: &Workspace| {
+        json!({"file_name": here.path().join("x"), "byte_start": 0, "byte_end": 1, "suggested_replacement": "b",
+               "text": [{"text": "a", "highlight_start": 1, "highlight_end": 2}],
+               "suggestion_applicability": "MachineApplicable"})
+    };
+    let rustc = |here: &Workspace| json!({"rendered": "", "spans": [], "children": [{"spans": [span(here)]}]});
+    let [from, to] = [1, 2].map(|column| json!({"row": 1, "column": column}));
+    let ruff = json!([{"filename": "x", "location": from, "end_location": to, "fix": {"applicability": "safe",
+                       "edits": [{"content": "b", "location": from, "end_location": to}]}}]);
+    let eslint = json!([{"filePath": "x", "source": "a\n", "messages": [{"fix": {"range": [0, 1], "text": "b"}}]}]);
+    let formats: [(&str, Make<'_>); 9] = [
         ("diff", &|_| "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".into()),
         ("envelope", &|_| "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n".into()),
         ("search-replace", &|_| "x\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".into()),
         ("workspace-edit", &|here| json!({"changes": {uri(here): [{"range": range, "newText": "b"}]}}).to_string()),
         ("ast-grep", &|_| found.to_string()),
+        ("rustc", &|here| rustc(here).to_string()),
+        ("rustc", &|here| {
+            let finished = json!({"reason": "build-finished", "success": true});
+            format!("{}\n{finished}\n", json!({"reason": "compiler-message", "message": rustc(here)}))
+        }),
+        ("ruff", &|_| ruff.to_string()),
+        ("eslint", &|_| eslint.to_string()),
     ];
     for (format, make) in formats {
         let here = workspace(&[("x", "a\n")]);
@@ -75,6 +92,58 @@ fn a_patch_that_cannot_be_read_or_placed_changes_nothing() {
     here.write("p", &json!({"documentChanges": [first, edits]}).to_string());
     let json = here.run(&["apply", "p", "--json"]).exits(1).json();
     assert!(json["error"].as_str().unwrap().ends_with("(failedChange: 1)"), "{json}");
+}
+
+#[test]
+fn a_report_with_nothing_to_fix_is_a_success_with_nothing_done() {
+    let here = workspace(&[("x", "a\n")]);
+    let clean = json!([{"filePath": "x", "messages": [], "source": "a\n"}]).to_string();
+    let finished = "{\"reason\":\"build-finished\",\"success\":true}\n".to_owned();
+    let unfixable = json!([{"filename": "x", "location": {"row": 1, "column": 1}, "end_location": {"row": 1, "column": 1},
+                            "fix": null, "code": "X"}]);
+    for report in ["[]".to_owned(), clean, finished, unfixable.to_string()] {
+        here.write("p", &report);
+        let json = here.run(&["apply", "p", "--json"]).exits(0).json();
+        assert_eq!((&json["files_edited"], json.get("transaction_id")), (&json!(0), None), "{report}: {json}");
+        let ran = here.run(&["apply", "p"]);
+        assert!(ran.exits(0).stdout.contains("nothing to change"), "{ran:?}");
+        here.run(&["stage", "p"]).exits(0);
+    }
+    // A stream of matches without one.
+    here.write("p", "");
+    here.run(&["apply", "p", "--format", "ast-grep"]).exits(0);
+    assert!(!here.path().join(".txedit").exists());
+}
+
+#[test]
+fn json_that_is_neither_a_plan_nor_a_known_report_is_said_to_be_neither() {
+    let here = workspace(&[("x", "a\n")]);
+    for text in ["{\"version\": 1, \"results\": []}", "{\"a\": 1}\n{\"a\": 2}\n", "[1, 2]"] {
+        here.write("p", text);
+        let json = here.run(&["apply", "p", "--json"]).exits(2).json();
+        assert_eq!(json["error_code"], "PATCH_PARSE_FAILED", "{json}");
+        let error = json["error"].as_str().unwrap();
+        assert!(error.contains("neither a plan (a JSON object with `files`) nor a patch that is known"), "{error}");
+    }
+    // What may be a plan is told what is wrong with it as one.
+    for text in ["{}", "{\"files\": 1}", "{\"files\": ["] {
+        here.write("p", text);
+        let json = here.run(&["apply", "p", "--json"]).exits(2).json();
+        assert_ne!(json["error_code"], "PATCH_PARSE_FAILED", "{json}");
+    }
+}
+
+#[test]
+fn fixes_that_a_tool_is_not_sure_of_are_applied_with_unsafe_fixes() {
+    let here = workspace(&[("x", "a\n")]);
+    let [from, to] = [1, 2].map(|column| json!({"row": 1, "column": column}));
+    let edits = json!([{"content": "b", "location": from, "end_location": to}]);
+    let fix = json!({"applicability": "unsafe", "edits": edits});
+    here.write("p", &json!([{"filename": "x", "location": from, "end_location": to, "fix": fix}]).to_string());
+    here.run(&["apply", "p"]).exits(0);
+    has(&here, "x", "a\n");
+    here.run(&["apply", "p", "--unsafe-fixes"]).exits(0);
+    has(&here, "x", "b\n");
 }
 
 #[test]

@@ -40,6 +40,17 @@ fn a_patch_of_every_format_is_applied_and_undone() {
 }
 
 #[test]
+fn a_report_with_nothing_to_fix_is_a_success() {
+    let root = Root::with(&[("x", "a\n")]);
+    let mut session = root.open(&[]);
+    let done = session.done("apply_patch", &json!({"patch": "[]"}));
+    assert_eq!((&done["files_edited"], &done["transaction_id"]), (&json!(0), &Value::Null));
+    let eslint = json!([{"filePath": "x", "source": "a\n", "messages": [{"fix": {"range": [0, 1], "text": "b"}}]}]);
+    session.done("apply_patch", &json!({"patch": eslint.to_string()}));
+    assert_eq!(root.read("x"), "b\n");
+}
+
+#[test]
 fn a_patch_of_several_files_is_applied_whole_or_not_at_all() {
     let root = Root::with(&[("edit", "a\nb\n"), ("gone", "g\n"), ("from", "f\n"), ("twice", "t\nt\n")]);
     let mut session = root.open(&[]);
