@@ -404,4 +404,7 @@ pub struct Pruned {
     pub bytes: u64,
     /// The transactions whose originals another program had written into; they are in `kept/`.
     pub left: Vec<String>,
+    /// The transactions that are no longer in history, but not deleted yet, or only in part: deleting failed, or another
+    /// process works on it. The next commit, or pruning, tries again. Some may be of an earlier pruning.
+    pub in_trash: Vec<String>,
 }

@@ -17,6 +17,8 @@ use crate::text::splice::Splices;
 pub struct PresentTarget {
     /// The file at the path, if there is one.
     pub state: Option<FileState>,
+    /// The file as the transaction left it: as it is recorded, or as the check made it.
+    pub left: Option<FileState>,
     /// True if something other than a file is there, or is in the place of a folder above it.
     pub obstructed: bool,
     /// Missing folders above it, parents first.
@@ -72,9 +74,9 @@ pub fn reverse(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> 
                 PlannedChange::Edit(found, New { state: carried.state, content, metadata_of, keeps_time: false })
             }
             journal::RecordedChange::Edit { before, after, .. } => {
-                PlannedChange::Edit(after, restored(before, there.contains(&before.digest)))
+                PlannedChange::Edit(now.left.unwrap_or(after), restored(before, there.contains(&before.digest)))
             }
-            journal::RecordedChange::Create { after, .. } => PlannedChange::Delete(after),
+            journal::RecordedChange::Create { after, .. } => PlannedChange::Delete(now.left.unwrap_or(after)),
             journal::RecordedChange::Delete { before, .. } => {
                 folders.extend(now.missing.iter().map(|path| (path.clone(), None)));
                 PlannedChange::Create(restored(before, there.contains(&before.digest)))
@@ -85,7 +87,7 @@ pub fn reverse(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> 
             }
             journal::RecordedChange::FolderToFile { after, .. } => {
                 folders.insert((record.path.clone(), None));
-                PlannedChange::Delete(after)
+                PlannedChange::Delete(now.left.unwrap_or(after))
             }
             journal::RecordedChange::RemoveFolder { .. } => {
                 folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), None)));
@@ -104,7 +106,7 @@ fn refuse_conflicts(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>
         match record.change {
             journal::RecordedChange::Folder { .. } => false,
             journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
-            _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after())),
+            _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), now.left.as_ref())),
         }
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();

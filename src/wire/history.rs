@@ -334,11 +334,15 @@ pub struct PrunedJson {
     pub bytes: u64,
     /// The ids of those that were left because another program wrote into their originals.
     pub left: Vec<String>,
+    /// The ids of those that could not be deleted yet: their contents are still in the trash.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_trash: Vec<String>,
 }
 
 impl From<&report::Pruned> for PrunedJson {
     fn from(pruned: &report::Pruned) -> Self {
-        Self { success: true, pruned: pruned.ids.clone(), bytes: pruned.bytes, left: pruned.left.clone() }
+        let report::Pruned { ids, bytes, left, in_trash } = pruned.clone();
+        Self { success: true, pruned: ids, bytes, left, in_trash }
     }
 }
 
@@ -402,7 +406,7 @@ mod tests {
         expected["files"] = json!([{"operation": "edit", "path": "a", "added": 1, "removed": 2, "diff": "-x\n"}]);
         assert_eq!(to_value(show).unwrap(), expected);
 
-        let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new() };
+        let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new(), in_trash: Vec::new() };
         let expected = json!({"success": true, "pruned": ["t1"], "bytes": 7, "left": []});
         assert_eq!(to_value(PrunedJson::from(&pruned)).unwrap(), expected);
         assert_eq!(to_value(DoneJson::default()).unwrap(), json!({"success": true}));

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::cli::args::HistoryCommand;
+use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, count, styled};
@@ -26,14 +27,20 @@ pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<A
     for id in &pruned.left {
         let _ = writeln!(text, "  left {}: another program wrote into its originals", styled(NAME, id));
     }
+    for id in &pruned.in_trash {
+        let _ =
+            writeln!(text, "  {} is not deleted yet: its contents are in .txedit/trash; prune again", styled(NAME, id));
+    }
     if options.verbose {
         for id in &pruned.ids {
             let _ = writeln!(text, "  {}", styled(NAME, id));
         }
     }
-    let gone = pruned.ids.len() + pruned.left.len();
+    let gone = pruned.ids.len() + pruned.left.len() + pruned.in_trash.len();
+    // Whoever prunes to be rid of a secret must not read 0 while it is there.
+    let status = if pruned.in_trash.is_empty() { exit::DONE } else { exit::IO };
     let done = (gone > 0).then(|| format!("pruned {}", count(gone, "transaction")));
-    Ok(Answer::new(&history::PrunedJson::from(&pruned), text)?.having_done(done))
+    Ok(Answer::new(&history::PrunedJson::from(&pruned), text)?.exiting(status).having_done(done))
 }
 
 fn bytes(number: u64) -> String {

@@ -25,6 +25,8 @@ impl Engine {
     /// Lists the kept contents, oldest first. Nothing is changed, whether it fails or not.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        // One that cannot be opened may hold something: that is not "nothing".
+        state.whole_section(Section::Kept)?;
         list(&state)
     }
 

@@ -12,7 +12,7 @@ use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::index::EntryIndex;
@@ -56,6 +56,8 @@ pub(crate) enum SlotContent {
     /// Another file than the original: another program put it there before the swap, and a recovery finished the
     /// transaction nevertheless. It stays.
     Captured,
+    /// Something that this user cannot read. It stays.
+    Unreadable,
     /// Anything else.
     Written,
 }
@@ -107,7 +109,10 @@ impl<'a> Slots<'a> {
             JournalState::Done => record.change.folder_before(),
             _ => record.change.staged(),
         };
-        let seen = see(self.workspace, name, &NEVER)?;
+        let seen = match see(self.workspace, name, &NEVER) {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Ok(SlotContent::Unreadable),
+            seen => seen?,
+        };
         // Left by a recovery that a person forced forward: another program had changed the file.
         if self.journal_state == JournalState::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
             return Ok(SlotContent::Unswapped);
@@ -209,6 +214,7 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
                 slot.display()
             ),
             SlotContent::Captured => format!("{path} {CAPTURED}; that is in {}", slot.display()),
+            SlotContent::Unreadable => format!("the original of {path} cannot be read: {}", slot.display()),
             _ => format!(
                 "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
                 slot.display()
@@ -258,6 +264,9 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
                     "transaction {id}: the original of {path} is still at {}, and a later commit puts it into kept/",
                     slot.display()
                 );
+            }
+            if found == SlotContent::Unreadable {
+                return format!("transaction {id}: the original of {path} cannot be read: {}", slot.display());
             }
             if found == SlotContent::Captured {
                 return format!(

@@ -87,14 +87,17 @@ impl<'a> PathHistory<'a> {
                 return Ok(Some(content));
             }
         }
-        let report = if let Some(report) = self.report.get() {
-            report
-        } else {
-            let read = StoredReport::read(&self.engine.workspace, &self.loaded.folder)?;
-            self.report.get_or_init(|| read)
-        };
-        let left = report.as_ref().and_then(|report| report.result(path, original));
+        let left = self.report()?.and_then(|report| report.result(path, original));
         Ok(left.filter(|left| Digest::of(left) == digest))
+    }
+
+    /// The stored report, if it can be read.
+    pub(crate) fn report(&self) -> Result<Option<&StoredReport>> {
+        if let Some(report) = self.report.get() {
+            return Ok(report.as_ref());
+        }
+        let read = StoredReport::read(&self.engine.workspace, &self.loaded.folder)?;
+        Ok(self.report.get_or_init(|| read).as_ref())
     }
 
     fn original(&self, change: &PathChange, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {

@@ -48,10 +48,13 @@ impl Engine {
         let rescued = trash::sync_and_empty(&state, Goes::Pruned)?;
         let (left, gone): (Vec<_>, Vec<_>) =
             moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
+        let in_trash = trash::pruned(&state)?;
+        let is_deleted = |moved: &&Moved| !in_trash.contains(&moved.id);
         Ok(Pruned {
-            bytes: gone.iter().map(|moved| moved.size).sum(),
-            ids: gone.into_iter().map(|moved| moved.id).collect(),
+            bytes: gone.iter().filter(is_deleted).map(|moved| moved.size).sum(),
+            ids: gone.iter().filter(is_deleted).map(|moved| moved.id.clone()).collect(),
             left: left.into_iter().map(|moved| moved.id).collect(),
+            in_trash,
         })
     }
 

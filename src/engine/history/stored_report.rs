@@ -1,6 +1,7 @@
 //! `report.json` in a transaction's folder: who committed it, what was asked, and the result.
 //!
-//! No decision depends on it: the hash chain does not cover it, and one that cannot be read counts as missing.
+//! The hash chain does not cover it, and one that cannot be read counts as missing. So no recovery depends on it; an undo
+//! takes from it what a check made of the files, and keeps that as its own original.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,12 +15,13 @@ use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
+use crate::engine::transaction::check_gate::Rewritten;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 use crate::path::AskedPath;
 use crate::path::RelPath;
-use crate::plan::{New, NewContent, Plan, PlannedChange};
+use crate::plan::{FileState, New, NewContent, Plan, PlannedChange};
 use crate::text::splice::{Splice, Splices};
 use crate::text::{Applied, MatchKind};
 
@@ -35,6 +37,9 @@ pub(crate) struct StoredReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<StoredCheck>,
     pub files: Vec<StoredFileReport>,
+    /// The files that the check has changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<StoredRewritten>,
     /// The replacements in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splices: Vec<StoredSplices<'static>>,
@@ -45,6 +50,8 @@ pub(crate) struct StoredReport {
 pub(crate) struct ReportSource<'a> {
     pub program: &'a str,
     pub files: Vec<FileReport>,
+    /// The files that the check has changed.
+    pub rewritten: Vec<Rewritten>,
 }
 
 /// The report as it is written. It can be long, so it borrows everything.
@@ -56,6 +63,8 @@ struct WrittenReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<StoredCheck>,
     files: WrittenFiles<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rewritten: Vec<StoredRewritten>,
     #[serde(skip_serializing_if = "WrittenSplices::is_empty")]
     splices: WrittenSplices<'a>,
 }
@@ -103,6 +112,23 @@ pub(crate) struct StoredCheck {
     pub command: String,
     pub milliseconds: u64,
     pub output: String,
+}
+
+/// A file that the check has changed, as it left it; without a hash there was none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredRewritten {
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub hash: Option<Digest>,
+    #[serde(default)]
+    pub mode: u32,
+}
+
+impl StoredRewritten {
+    fn of(rewritten: &Rewritten) -> Self {
+        let (hash, mode) = rewritten.now.unzip();
+        Self { path: rewritten.path.to_string(), hash, mode: mode.unwrap_or_default() }
+    }
 }
 
 /// One file.
@@ -199,6 +225,15 @@ impl StoredReport {
         Some(splices.apply(original))
     }
 
+    /// The file at a path as the transaction left it, where its check changed what was recorded. Whoever takes it for
+    /// that must lose nothing by it: the hash chain does not cover this.
+    pub(crate) fn left(&self, path: &RelPath, recorded: &FileState, now: &FileState) -> Option<FileState> {
+        let is_it = |one: &&StoredRewritten| path.as_path().to_str() == Some(&*one.path);
+        let rewritten = self.rewritten.iter().find(is_it)?;
+        let left = FileState { digest: rewritten.hash?, mode: rewritten.mode, size: now.size, ..*recorded };
+        now.is(&left).then_some(left)
+    }
+
     /// The report, as the engine answered it.
     pub(crate) fn into_report(self) -> Report {
         Report {
@@ -219,7 +254,9 @@ impl ReportSource<'_> {
         to: impl io::Write,
     ) -> io::Result<()> {
         let (files, splices) = (WrittenFiles(&self.files), WrittenSplices(plan));
-        let written = WrittenReport { program: self.program, label, check: check.map(StoredCheck::of), files, splices };
+        let rewritten = self.rewritten.iter().map(StoredRewritten::of).collect();
+        let check = check.map(StoredCheck::of);
+        let written = WrittenReport { program: self.program, label, check, files, rewritten, splices };
         Ok(serde_json::to_writer(to, &written)?)
     }
 }

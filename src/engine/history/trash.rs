@@ -16,12 +16,13 @@ use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
-use crate::error::Result;
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
 use crate::journal::{self, Journal, JournalState, Record, slot_name};
 use crate::limits;
+use crate::path::shown;
 
 /// The folders that were in the trash at some moment. They may be unlinked only after a sync that followed that moment:
 /// else a power loss could bring a folder back to its old place with half of its content.
@@ -94,7 +95,35 @@ pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     barrier::pass(state, &section, |each| each.sections(state))?;
     let folder = state.workspace.open_beneath(&section, id)?;
     unlink_all(&state.workspace, &section, &folder, id);
-    Ok(())
+    if !is_there(state, &section, id)? {
+        return Ok(());
+    }
+    let message = format!(
+        "not all of it could be deleted; what is left is in {}, and the next commit tries again",
+        shown(folder.path())
+    );
+    Err(Error::new(ErrorKind::WriteFailed, message).at(folder.path()).detail(Detail::PartlyDeleted))
+}
+
+/// The pruned transactions that are still in the trash: deleting failed, or another process works on them.
+pub(crate) fn pruned(state: &StateFolder) -> Result<Vec<String>> {
+    let Trash { folder: Some(section), ids } = list(state)? else { return Ok(Vec::new()) };
+    let is_pruned = |id: &String| {
+        let folder = open_transaction(&state.workspace, &section, id)?;
+        let journal_state = folder.map_or(Ok(None), |folder| journal_state_of(&state.workspace, &folder))?;
+        Ok(journal_state == Some(JournalState::Done))
+    };
+    let mut left = Vec::new();
+    for id in ids {
+        if is_pruned(&id)? {
+            left.push(id);
+        }
+    }
+    Ok(left)
+}
+
+fn is_there(state: &StateFolder, section: &Handle, id: &str) -> Result<bool> {
+    Ok(state.workspace.stat(Name::new(section, id))?.is_some())
 }
 
 /// Unlinks what was in the trash: plain unlinks and one rmdir for each folder, never recursively. What is left, because
@@ -168,7 +197,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,
-            SlotContent::Written | SlotContent::Captured | SlotContent::Original => false,
+            SlotContent::Written | SlotContent::Captured | SlotContent::Original | SlotContent::Unreadable => false,
             // A folder is not removed if anything is in it.
             SlotContent::AsRecorded if is_folder(record, journal_state) => {
                 state.workspace.fs().remove_folder(name).is_ok()

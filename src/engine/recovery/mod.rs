@@ -30,6 +30,7 @@ use crate::fs::Handle;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Class, RecoveryDecision};
 use crate::journal::{Journal, JournalState};
+use crate::path::RelPath;
 
 use adopt::{FoundFolder, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
@@ -151,7 +152,18 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     };
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
-        Wish::Back => Ok(RecoveryDecision::Back),
+        Wish::Back => match removed_folder(transaction, classes)? {
+            None => Ok(RecoveryDecision::Back),
+            Some(path) => {
+                let id = transaction.journal.header.id.clone();
+                let message = format!(
+                    "it is done, and the folder of {path} is removed already, so that it cannot be rolled back: finish it, \
+                     then undo it"
+                );
+                let error = Error::new(ErrorKind::RecoveryRequired, message);
+                Err(error.with_next([NextStep::Decide { id, can_finish: true }]))
+            }
+        },
         Wish::Forward if transaction.journal_state == JournalState::Contended => cannot_finish(
             "it was interrupted while another program was writing, and its new contents may be incomplete",
         ),
@@ -160,6 +172,19 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
         }
         Wish::Forward => Ok(RecoveryDecision::Forward),
     }
+}
+
+/// The path of a file that cannot go back, since the transaction, which is done, has removed its folder.
+fn removed_folder(transaction: &TransactionFolder<'_>, classes: &[Class]) -> Result<Option<RelPath>> {
+    if transaction.journal_state != JournalState::Done {
+        return Ok(None);
+    }
+    for (entry, class) in transaction.journal.entries.indices().zip(classes) {
+        if matches!(class, Class::Done | Class::Captured) && !transaction.has_its_folder(entry)? {
+            return Ok(Some(transaction.record(entry).path.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// The decision about a transaction, and what it is based on.

@@ -52,12 +52,20 @@ impl Engine {
                 snapshot.file = None;
             }
             let state = snapshot.as_ref().map(Snapshot::state);
+            let recorded = record.change.after().copied();
+            // Only what the check of this transaction left stands for what is recorded; the undo keeps it.
+            let changed = state.zip(recorded).filter(|(state, recorded)| !state.is(recorded));
+            let by_check = match changed {
+                Some((state, recorded)) => past.report()?.and_then(|it| it.left(&record.path, &recorded, &state)),
+                None => None,
+            };
             let carried = match state {
-                Some(state) if rebase => self.carry_back(past, entry, state, run)?,
+                Some(state) if rebase && by_check.is_none() => self.carry_back(past, entry, state, run)?,
                 _ => None,
             };
             present.targets.push(PresentTarget {
                 state,
+                left: by_check.or(recorded),
                 obstructed: place.stat.is_some() && state.is_none(),
                 missing: place.missing.clone(),
                 within: place.folders_within(),

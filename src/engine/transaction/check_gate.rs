@@ -32,8 +32,8 @@ pub(crate) struct Rewritten {
     pub path: RelPath,
     /// The file of the request that asked for it.
     pub asked_by: Option<FileIndex>,
-    /// The digest of the file there now; `None` if there is no file.
-    pub digest: Option<Digest>,
+    /// The digest and the mode of the file there now; `None` if there is no file.
+    pub now: Option<(Digest, u32)>,
 }
 
 impl Rewritten {
@@ -50,7 +50,7 @@ impl Rewritten {
         // A rename has two entries: the report is not about the old name, where nothing was to be left.
         let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
         if !is_backup && !is_old_name {
-            file.hash_after = self.digest;
+            file.hash_after = self.now.map(|(digest, _)| digest);
         }
     }
 }
@@ -86,7 +86,11 @@ impl CommitWalk<'_> {
         for check in &gate.checks {
             self.run_check(check, &*gate.checker)?;
         }
-        self.committed.rewritten = self.rewritten()?;
+        // The stored report says so, too: a later undo takes what the check left for what the transaction left.
+        self.source.rewritten = self.rewritten()?;
+        for rewritten in &self.source.rewritten {
+            rewritten.tell(&mut self.source.files);
+        }
         Ok(())
     }
 
@@ -132,18 +136,18 @@ impl CommitWalk<'_> {
             let after = match &record.change {
                 RecordedChange::Edit { after, .. }
                 | RecordedChange::Create { after, .. }
-                | RecordedChange::FolderToFile { after, .. } => Some(after.digest),
+                | RecordedChange::FolderToFile { after, .. } => Some((after.digest, after.mode)),
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => None,
                 RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
             };
             let seen = transaction.see(Name::new(transaction.parent(entry)?, record.path.name()))?;
-            let digest = match seen {
-                Seen::File { digest, .. } => Some(digest),
+            let now = match seen {
+                Seen::File { digest, mode, .. } => Some((digest, mode)),
                 _ => None,
             };
-            if digest != after {
+            if now != after {
                 let asked_by = self.prepared.plan.entries[entry].asked_by;
-                rewritten.push(Rewritten { path: record.path.clone(), asked_by, digest });
+                rewritten.push(Rewritten { path: record.path.clone(), asked_by, now });
             }
         }
         Ok(rewritten)

@@ -6,7 +6,6 @@ pub(in crate::engine) mod verify;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
-use super::check_gate::Rewritten;
 use super::prepare::prepared::Prepared;
 use super::stage::Staging;
 use crate::check::CheckRun;
@@ -28,6 +27,7 @@ use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
 use crate::index::{EntryIndex, FileIndex};
+use crate::path::shown;
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -38,8 +38,6 @@ pub(crate) struct Committed {
     pub files: Vec<FileReport>,
     /// The check that passed.
     pub check: Option<CheckRun>,
-    /// The new files that the check has rewritten, until they are in `files`.
-    pub rewritten: Vec<Rewritten>,
 }
 
 /// Commits what is prepared. On failure everything is as it was, or the error says that recovery is required.
@@ -71,8 +69,7 @@ pub(crate) fn commit(
     let staging = Staging::begin(state, &prepared, source.program)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
-    let mut committed =
-        Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check: None, rewritten: Vec::new() };
+    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check: None };
     let tidied = Tidied::default();
     let mut walk = CommitWalk {
         staging,
@@ -91,9 +88,6 @@ pub(crate) fn commit(
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
     committed.files = files;
-    for rewritten in std::mem::take(&mut committed.rewritten) {
-        rewritten.tell(&mut committed.files);
-    }
     committed.warnings.extend(trash::after_commit(state, &trash, durable, begun));
     Ok(committed)
 }
@@ -110,7 +104,7 @@ fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
 pub(crate) struct CommitWalk<'a> {
     staging: Staging<'a>,
     pub prepared: &'a mut Prepared,
-    source: ReportSource<'a>,
+    pub source: ReportSource<'a>,
     read_at: Timestamp,
     /// True if each file is synced, not the file system.
     each: bool,
@@ -276,7 +270,12 @@ impl<'a> CommitWalk<'a> {
                     on_top: it.on_top,
                     reason: it.reason.to_owned(),
                 });
-                error.rolled_back_but(not_old.collect()).keeping(result.kept)
+                let not_old: Vec<NotOld> = not_old.collect();
+                // Their content stands, but whoever reads "unchanged" takes the file for what it was.
+                let is_theirs = |it: &&NotOld| !it.on_top && error.path() != Some(&*it.path);
+                let told = |it: &NotOld| format!("{} has what another program wrote meanwhile", shown(&it.path));
+                let warnings = not_old.iter().filter(is_theirs).map(told).collect();
+                error.warning_of(warnings).rolled_back_but(not_old).keeping(result.kept)
             }
             Err(second) => {
                 let message = format!("{}; and the rollback failed: {}", error.message(), second.message());

@@ -20,6 +20,7 @@ use crate::fs::Name;
 use crate::journal::recover::Seen;
 use crate::journal::{Header, Journal, Record, RecordedChange};
 use crate::path::{AskedPath, RelPath};
+use crate::plan::FileState;
 use crate::request::Request;
 
 impl Engine {
@@ -72,8 +73,9 @@ impl Engine {
             SearchResult::Perhaps(untrusted) => return Err(untrusted.may_be_the_same("this very request")),
             SearchResult::Nothing => return Ok(None),
         };
-        let is_in_place =
-            loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
+        let report = StoredReport::read(&self.workspace, &loaded.folder)?;
+        let is_left = |(it, seen)| is_left(it, seen, report.as_ref());
+        let is_in_place = loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(is_left);
         if is_in_place {
             self.told_again(found, &loaded, self.is_checked(request.check.as_ref()), run).map(Some)
         } else {
@@ -107,6 +109,7 @@ impl Engine {
     /// The answer of a committed transaction, with the present state of its files.
     fn told_again(&self, found: &StateLookup, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
         let report = StoredReport::read(&self.workspace, &loaded.folder)?;
+        let stored = report.clone();
         let mut report = report.map_or_else(|| of_journal(&loaded.journal), StoredReport::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
@@ -114,7 +117,7 @@ impl Engine {
         if let Some(state) = found.trusted(&self.workspace)? {
             report.undone_by = history::reverted(state)?.remove(id);
         }
-        let now = PresentCommit::new(loaded, self.seen(loaded, run.cancel)?);
+        let now = PresentCommit::new(loaded, self.seen(loaded, run.cancel)?, stored.as_ref());
         for file in &mut report.files {
             self.tell_now(file, &now, run)?;
         }
@@ -161,7 +164,7 @@ impl Engine {
             _ => None,
         };
         let in_place = match own.peek() {
-            Some(_) => own.all(|(record, seen)| is_left(record, seen)),
+            Some(_) => own.all(|(record, seen)| is_left(record, seen, now.report)),
             None => there == file.hash_after,
         };
         file.extras.in_place = Some(in_place);
@@ -197,15 +200,16 @@ pub(crate) struct Commit<'a> {
 struct PresentCommit<'a> {
     /// The entries of each path, with what is there now.
     entries: HashMap<&'a RelPath, Vec<(&'a Record, Seen)>>,
+    report: Option<&'a StoredReport>,
 }
 
 impl<'a> PresentCommit<'a> {
-    fn new(loaded: &'a Loaded, seen: Vec<Seen>) -> Self {
+    fn new(loaded: &'a Loaded, seen: Vec<Seen>, report: Option<&'a StoredReport>) -> Self {
         let mut entries: HashMap<_, Vec<_>> = HashMap::new();
         for (record, seen) in loaded.journal.entries.iter().zip(seen) {
             entries.entry(&record.path).or_default().push((record, seen));
         }
-        Self { entries }
+        Self { entries, report }
     }
 
     fn at(&self, path: &RelPath) -> impl Iterator<Item = (&'a Record, Seen)> {
@@ -213,14 +217,16 @@ impl<'a> PresentCommit<'a> {
     }
 }
 
-/// Returns whether an entry is as the transaction left it.
-fn is_left(record: &Record, seen: Seen) -> bool {
+/// Returns whether an entry is as the transaction left it, or as its check did.
+fn is_left(record: &Record, seen: Seen, report: Option<&StoredReport>) -> bool {
     match (&record.change, seen) {
         (RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }, Seen::Missing)
         | (RecordedChange::Folder { .. } | RecordedChange::FileToFolder { .. }, Seen::Folder(_)) => true,
-        (change, Seen::File { digest, mode, .. }) => {
-            change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
-        }
+        (change, Seen::File { digest, mode, access, .. }) => change.after().is_some_and(|after| {
+            let now = FileState { digest, mode, access: Some(access), size: after.size };
+            (after.digest, after.mode) == (digest, mode)
+                || report.is_some_and(|report| report.left(&record.path, after, &now).is_some())
+        }),
         _ => false,
     }
 }

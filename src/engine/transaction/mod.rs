@@ -119,7 +119,7 @@ impl Engine {
         let durable = self.settings.durability == Durability::Power;
         let bytes = prepared.bytes_before();
         let program = self.program(run);
-        let source = ReportSource { program: &program, files };
+        let source = ReportSource { program: &program, files, rewritten: Vec::new() };
         let mut committed = execute::commit(&state, prepared, locks, durable, source, run)?;
         // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {

@@ -72,9 +72,10 @@ impl ScenarioWorld {
     ) -> Judged {
         tainted.extend(self.loose.iter().cloned());
         let logical = Arc::new(UserFiles::new());
-        let there = Arc::clone(&self.look().files);
+        let look = self.look();
+        let (there, journals) = (Arc::clone(&look.files), look.journals());
         self.first_interrupted.get_or_insert_with(|| Arc::clone(&seen));
-        self.pending = Some(ScenarioPending { allowed, seen, there, tainted, leaves_folders, logical });
+        self.pending = Some(ScenarioPending { allowed, seen, there, journals, tainted, leaves_folders, logical });
         self.look_ahead()
     }
 
@@ -105,7 +106,7 @@ impl ScenarioWorld {
         let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
         recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
         // Of several that were interrupted, one may have gone forward before the next began.
-        if Arc::ptr_eq(first, &pending.seen) {
+        if Arc::ptr_eq(first, &pending.seen) && self.look().journals() == pending.journals {
             let known = marks_of(first.values());
             recovered.iter().try_for_each(|it| has_nothing_new(it, &known, &look.files)).map_err(&told)?;
         }

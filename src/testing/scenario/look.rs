@@ -127,6 +127,11 @@ impl Look {
         }
     }
 
+    /// The number of transactions that were committed and are not deleted.
+    pub(super) fn journals(&self) -> usize {
+        self.journals.len()
+    }
+
     /// The marks that a person can find: in files, kept contents, history, the slots of transactions that wait for a
     /// person, rolled-back files as long as they stay, and late writes to pruned originals.
     pub(super) fn in_reach(&self) -> ContentMarks {

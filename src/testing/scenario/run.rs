@@ -46,6 +46,8 @@ pub(super) struct ScenarioPending {
     pub(super) seen: Arc<UserFiles>,
     /// The files at that time, before any recovery.
     pub(super) there: Arc<UserFiles>,
+    /// The number of committed transactions at that time.
+    pub(super) journals: usize,
     /// The paths that others changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
     /// True if it is unknown which folders a transaction had made: history was pruned since, or could not be read, as

@@ -1,15 +1,20 @@
 //! A rollback that cannot make every file old again says so of each, in the words of the answer.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
+use txedit::fs::sim::{Action, SimFs};
 use txedit::wire::{self, Shape};
-use txedit::{Decision, Durability, Engine, NextStep, PathRule, RecoverOptions, Retention, Run, Settings};
+use txedit::{
+    Decision, Durability, Edit, Engine, NextStep, PathRule, RecoverOptions, Request, Retention, Run, Settings,
+    UndoOptions,
+};
 
 use super::lost::{edits, engine, killed_before, recover};
 
@@ -170,4 +175,48 @@ fn what_a_swap_brought_out_of_another_program_is_not_said_to_be_written_later() 
     engine(&sim, 4).prune(&Retention::default().count(0)).unwrap();
     let warnings = engine(&sim, 5).status().unwrap().warnings;
     assert!(warnings.iter().all(|told| !told.contains("had it open")), "{warnings:?}");
+}
+
+#[test]
+fn what_has_removed_a_folder_already_is_finished_and_not_rolled_back() {
+    let sim = SimFs::new();
+    sim.make_folders("/w").unwrap();
+    sim.create("/w/a", "old a").unwrap();
+    let request = Request::new().edit("a", Edit::replace("old", "new")).create("n/new", "new n");
+    engine(&sim, 1).apply(&request, Run::default()).unwrap();
+    sim.set_hook(|call| match call.to {
+        Some(to) if call.verb == "rename" && to.parent().is_some_and(|at| at.ends_with("history")) => Action::Kill,
+        _ => Action::Continue,
+    });
+    let undone = engine(&sim, 2).undo(None, false, Run::default()).unwrap();
+    assert!(undone.warnings[0].contains("committed, but"), "{undone:?}");
+    sim.clear_hook();
+    assert!(!sim.exists("/w/n"));
+    let id = engine(&sim, 3).status().unwrap().interrupted[0].id.clone();
+    for plan_only in [true, false] {
+        let options = RecoverOptions::new().decision(Decision::Back).plan_only(plan_only);
+        let error = engine(&sim, 3).recover(Some(&id), options).unwrap_err();
+        assert!(error.to_string().contains("folder of n/new is removed already"), "{error}");
+    }
+    assert_eq!(sim.read("/w/a").unwrap(), b"old a");
+    assert_eq!(recover(&sim, Decision::Forward).action.as_str(), "committed");
+    engine(&sim, 4).redo(None, &UndoOptions::default(), Run::default()).unwrap();
+    assert_eq!(sim.read("/w/n/new").unwrap(), b"new n");
+}
+
+#[test]
+fn what_another_program_wrote_into_a_file_that_went_back_is_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    // Through a handle from before the swap: it is in the file that goes back.
+    let held = Mutex::new(None);
+    fs::write(root.join("a"), "a one\n").unwrap();
+    *held.lock().unwrap() = Some(fs::OpenOptions::new().append(true).open(root.join("a")).unwrap());
+    let (_, answer) = disturbed(&root, move |root| {
+        held.lock().unwrap().as_mut().unwrap().write_all(b"theirs\n").unwrap();
+        fs::write(root.join("b"), "b one, and theirs\n").unwrap();
+    });
+    assert_eq!((&answer["outcome"], content(&root, "a").as_deref()), (&json!("rolled_back"), Some("a one\ntheirs\n")));
+    let warnings = answer["warnings"].to_string();
+    assert!(warnings.contains("/a has what another program wrote meanwhile"), "{answer:#}");
 }

@@ -388,3 +388,65 @@ fn no_command_that_writes_goes_without_the_check() {
     refused(&["commit", &id]);
     holds(&here, &OLD);
 }
+
+const FORMATS: &str = "echo formatted >> a; chmod 600 a";
+
+fn formatted(more: &[&str]) -> (Workspace, Value) {
+    let here = Workspace::new();
+    here.write("a", "hello\n");
+    let line = [&["--json", "--check", FORMATS], more, &["edit", "a", "--old", "hello", "--new", "bye"]].concat();
+    let done = here.run(&line).exits(0).json();
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "bye\nformatted\n");
+    (here, done)
+}
+
+#[test]
+fn what_a_check_made_of_a_file_is_undone_with_it() {
+    let (here, done) = formatted(&[]);
+    let undo = here.run(&["undo", "--json"]).exits(0).json();
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "hello\n");
+    let file = &undo["file_results"][0];
+    assert_eq!(file["hash_before"], done["hash_after"], "{undo}");
+    // Nothing is lost: a redo has it again, with its mode.
+    here.run(&["redo"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "bye\nformatted\n");
+    assert_eq!(fs::metadata(here.path().join("a")).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_another_program_writes_after_the_check_is_a_conflict() {
+    let (here, _) = formatted(&[]);
+    here.write("a", "bye\nformatted, and more\n");
+    here.run(&["undo"]).exits(3);
+    here.write("a", "bye\n");
+    here.run(&["undo"]).exits(3);
+}
+
+#[test]
+fn a_commit_whose_check_formatted_is_in_place_when_it_is_sent_again() {
+    let here = Workspace::new();
+    here.write("a", "hello\n");
+    here.write("plan", r#"{"files": [{"file_path": "a", "edits": [{"old_string": "hello", "new_string": "bye"}]}]}"#);
+    let line = ["--json", "--check", FORMATS, "apply", "--idempotent", "plan"];
+    let first = here.run(&line).exits(0).json();
+    let again = here.run(&line).exits(0).json();
+    assert_eq!(again["already_applied"], true, "{again}");
+    let file = &again["file_results"][0];
+    assert_eq!((&file["in_place"], &file["hash_after"]), (&json!(true), &first["file_results"][0]["hash_after"]));
+}
+
+#[test]
+fn a_formatter_that_changes_nothing_does_not_keep_a_file_from_going_back() {
+    for ends in ["exit 1", "kill -9 $PPID"] {
+        let here = Workspace::new();
+        here.write("a", "hello\n").write("b", "hello\n");
+        let check = format!("cp a a.tmp; mv a.tmp a; {ends}");
+        here.run(&["--check", &check, "replace", "hello", "bye"]);
+        // The check of a killed process is ended, or ends, before it is recovered.
+        let recovered = here.run(&["recover"]);
+        recovered.exits(0);
+        for name in ["a", "b"] {
+            assert_eq!(fs::read_to_string(here.path().join(name)).unwrap(), "hello\n", "{ends}: {}", recovered.stdout);
+        }
+    }
+}
