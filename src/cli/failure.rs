@@ -196,6 +196,10 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
     for Difference { line, anchor, file } in &diagnosis.differences {
         let _ = write!(text, "\n  line {line}: searched for `{anchor}`, the file has `{file}`");
     }
+    if let Some(suggestion) = &diagnosis.suggestion {
+        text.push_str("\n  what would have matched:\n");
+        push_indented(text, suggestion);
+    }
 }
 
 fn push_places(text: &mut String, places: &MatchPlaces) {

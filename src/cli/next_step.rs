@@ -71,6 +71,25 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
+        NextStep::SendSuggestion => "search for the text that would have matched (`suggestion` with --json)".to_owned(),
+        NextStep::SendNearest => {
+            "if it is the place that is meant, search for the nearest text (`nearest_old_string` with --json)".to_owned()
+        }
+        NextStep::SendUnique => {
+            "search for more of the text, so that it is unique (`unique_old_string` with --json); or replace every match: \
+             --all, in a plan replace_all"
+                .to_owned()
+        }
+        NextStep::LeaveOut => "the new text is there already: leave the edit out, if that is all".to_owned(),
+        NextStep::AfterEdit { edit } => {
+            format!("search for the text that edit {} leaves, or put this edit in front of it", edit + 1)
+        }
+        NextStep::InFile { file } => format!("move the edit to file {} of the plan, which has the text", file + 1),
+        NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
+        NextStep::StageAgain { id } => format!(
+            "it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again"
+        ),
+        NextStep::Rebase => "keep what changed in other lines with --rebase".to_owned(),
         NextStep::In { .. } => unreachable!("its root is named around the step in it"),
     }
 }
@@ -98,6 +117,7 @@ mod tests {
             NextStep::ListKept,
             NextStep::DropKept { id: id() },
             NextStep::Doctor,
+            NextStep::StageAgain { id: id() },
         ]
     }
 

@@ -63,6 +63,33 @@ pub enum NextStep {
     AllowSetId,
     /// Allow the files of version control systems to be changed.
     AllowVcs,
+    /// Send the edit again with the text that the diagnosis has proved.
+    SendSuggestion,
+    /// Send the edit again with the text of the nearest place, if that is the one meant.
+    SendNearest,
+    /// Send the edit again with the text that makes one of several places unique, or for all of them.
+    SendUnique,
+    /// Leave the edit out, if its new text, which is in the file already, is all that is wanted.
+    LeaveOut,
+    /// Write the edit for the text that an earlier edit of the request leaves.
+    AfterEdit {
+        /// The earlier edit, from 0.
+        edit: usize,
+    },
+    /// Move the edit to the file of the request that has its text.
+    InFile {
+        /// The file, from 0.
+        file: usize,
+    },
+    /// Look at a new preview, and commit with its hash.
+    PreviewAgain,
+    /// Roll back the open transaction, read its files, and stage the edits again: it does not fit them any more.
+    StageAgain {
+        /// The transaction, which is still open.
+        id: String,
+    },
+    /// Undo what the transaction changed, and keep what has changed since in other lines.
+    Rebase,
     /// Take a step in another workspace, whose state folder has the transaction.
     In {
         /// The root of that workspace.
@@ -103,6 +130,15 @@ impl fmt::Display for NextStep {
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),
+            Self::SendSuggestion => f.write_str("search for Diagnosis::suggestion"),
+            Self::SendNearest => f.write_str("search for Diagnosis::nearest, if it is the place that is meant"),
+            Self::SendUnique => f.write_str("search for MatchPlace::unique, or replace all"),
+            Self::LeaveOut => f.write_str("leave the edit out, if the new text there is what is wanted"),
+            Self::AfterEdit { edit } => write!(f, "search for the text that edit {} leaves", edit + 1),
+            Self::InFile { file } => write!(f, "move the edit to file {} of the request", file + 1),
+            Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
+            Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
+            Self::Rebase => f.write_str("UndoOptions::rebase"),
             Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }

@@ -35,6 +35,26 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
+        NextStep::SendSuggestion => "send `context.suggestion` as old_string".to_owned(),
+        NextStep::SendNearest => {
+            "if that is the place, send `context.nearest_old_string` as old_string; else read the file".to_owned()
+        }
+        NextStep::SendUnique => {
+            "send the `unique_old_string` of the place in `context.match_locations` as old_string, or replace_all: true"
+                .to_owned()
+        }
+        NextStep::LeaveOut => "new_string is there already: leave the edit out, if that is all".to_owned(),
+        NextStep::AfterEdit { edit } => {
+            format!("send an old_string that fits what edits[{edit}] leaves, or put this edit in front of it")
+        }
+        NextStep::InFile { file } => format!("move the edit to files[{file}], which has the text"),
+        NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
+        NextStep::StageAgain { id } => format!(
+            "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"
+        ),
+        NextStep::Rebase => {
+            "call undo_transaction with rebase: true, which keeps what changed in other lines".to_owned()
+        }
         NextStep::In { root, step } => {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
         }

@@ -127,7 +127,8 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
         error: sentence(error, files, file),
         message: message(error, shape).to_owned(),
         // The request may have been carried out in part: sending it again could do it twice.
-        retryable: error.kind().is_retryable() && !may_be_changed,
+        // What was staged does not fit the file any better later.
+        retryable: error.kind().is_retryable() && !may_be_changed && !matches!(error.details(), Detail::Diverged(_)),
         recovery_hint: recovery_hint(error, request, words),
         edits_applied: (!may_be_changed).then_some(0),
         file_path,

@@ -1,6 +1,6 @@
 //! Hints for the caller after a failure: one sentence for each kind of failure.
 
-use crate::error::{Error, ErrorKind, NextStep, Outcome};
+use crate::error::{Detail, Error, ErrorKind, MismatchCause, NextStep, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
 
@@ -14,20 +14,22 @@ pub type StepWords = fn(&NextStep) -> String;
 /// recovering them comes before everything else.
 #[must_use]
 pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords) -> String {
+    // The sender of a patch has written no text that could be sent again.
+    let of_patch = request.and_then(|request| of_patch(error, request));
+    let of_text = if of_patch.is_some() { Vec::new() } else { steps_of_text(error) };
+    let is_told = !of_text.is_empty() || !error.next_steps().is_empty();
     let steps = match error.next_steps() {
+        [] if !of_text.is_empty() => of_text,
         [] => steps_of(error),
         steps => steps.to_vec(),
     };
     let hint = match error.outcome() {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
         Outcome::PartlyRolledBack => NOT_RESTORED,
-        // The steps of an error name the transaction that is in the way; the hint of its kind does not.
-        Outcome::Unchanged | Outcome::RolledBack if !error.next_steps().is_empty() => "",
+        // The steps name what is in the way, or what to send; the hint of the kind knows neither.
+        Outcome::Unchanged | Outcome::RolledBack if is_told => "",
         Outcome::Unchanged | Outcome::RolledBack => {
-            let special = request
-                .and_then(|request| of_patch(error, request))
-                .or_else(|| of_search(error))
-                .or_else(|| of_limit(error));
+            let special = of_patch.or_else(|| of_search(error)).or_else(|| of_limit(error));
             special.unwrap_or(recovery_hint_of(error.kind()))
         }
     };
@@ -36,12 +38,33 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
     format!("{hint}{space}{steps}")
 }
 
+/// The steps that mend a text that was not found, or found too often: the cause decides, where one is proved.
+fn steps_of_text(error: &Error) -> Vec<NextStep> {
+    let diagnosis = match error.details() {
+        Detail::NoMatch(diagnosis) => diagnosis,
+        Detail::Matches(places) if places.shown.iter().any(|place| place.unique.is_some()) => {
+            return vec![NextStep::SendUnique];
+        }
+        _ => return Vec::new(),
+    };
+    match diagnosis.cause {
+        Some(MismatchCause::ConsumedByEdit(edit)) => vec![NextStep::AfterEdit { edit }],
+        Some(MismatchCause::InOtherFile(file)) => vec![NextStep::InFile { file }],
+        Some(MismatchCause::AlreadyApplied) => vec![NextStep::LeaveOut],
+        _ if diagnosis.suggestion.is_some() => vec![NextStep::SendSuggestion],
+        _ if diagnosis.nearest.is_some() => vec![NextStep::SendNearest],
+        _ => Vec::new(),
+    }
+}
+
 /// The steps that the kind of an error suggests.
 fn steps_of(error: &Error) -> Vec<NextStep> {
     let recover = || NextStep::Recover { id: error.transaction().map(str::to_owned) };
     match (error.outcome(), error.kind()) {
         (Outcome::PartlyRolledBack, _) => Vec::new(),
         (Outcome::RecoveryRequired, _) | (_, ErrorKind::RecoveryRequired) => vec![recover(), NextStep::Status],
+        // Not where something else than other lines is in the way, such as a folder.
+        (_, ErrorKind::UndoConflict) if matches!(error.details(), Detail::Conflicts(_)) => vec![NextStep::Rebase],
         (_, ErrorKind::UnknownTransaction) => vec![NextStep::Log, NextStep::Status],
         (_, ErrorKind::UnsupportedFileSystem | ErrorKind::WriteFailed) => vec![NextStep::Doctor],
         (_, ErrorKind::UnknownError) => vec![NextStep::Status],
@@ -112,7 +135,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::PathTraversal => "Send the path without `..` segments.",
         K::OutsideRoot => "Name a file inside the root, or start txedit with a root that contains it.",
         K::PathDenied => "Leave this path out; only whoever starts txedit can allow it.",
-        K::FileNotFound => "Check the path, or create the file with `content`.",
+        K::FileNotFound => "Check the path, or create the file.",
         K::FileExists => {
             "Choose another path, delete the file first, or give if_exists: \"replace\" where the format has it."
         }

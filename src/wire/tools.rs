@@ -127,7 +127,7 @@ pub(crate) struct ReplaceInFiles {
 pub(crate) struct StageEdits {
     /// The open transaction to add to.
     pub transaction_id: Option<String>,
-    /// As in `multi_edit_files`: each has a file_path, and edits, content, delete, rename_to or mode.
+    /// As in `multi_edit_files`: each has a `file_path`, and `edits`, `content`, `delete`, `rename_to` or `mode`.
     #[cfg_attr(feature = "mcp", schemars(required, with = "Vec<Map<String, Value>>"))]
     pub files: Option<Vec<FileRequestJson>>,
     /// Only try; stage nothing.

@@ -15,9 +15,9 @@ use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
-use crate::engine::transaction::check_gate::Rewritten;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name};
+use crate::index::FileIndex;
 use crate::limits;
 use crate::path::AskedPath;
 use crate::path::RelPath;
@@ -43,6 +43,36 @@ pub(crate) struct StoredReport {
     /// The replacements in the edited files, up to a total size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splices: Vec<StoredSplices<'static>>,
+}
+
+/// A new file that a passing check has rewritten, perhaps a formatter: it stays, and is reported.
+#[derive(Debug, Clone)]
+pub(crate) struct Rewritten {
+    /// Its path in the workspace.
+    pub path: RelPath,
+    /// The file of the request that asked for it.
+    pub asked_by: Option<FileIndex>,
+    /// The digest and the mode of the file there now; `None` if there is no file.
+    pub now: Option<(Digest, u32)>,
+}
+
+impl Rewritten {
+    /// Adds it to the report of its file.
+    pub(crate) fn tell(&self, files: &mut [FileReport]) {
+        let path = self.path.as_path();
+        let file = match self.asked_by {
+            Some(FileIndex(file)) => files.get_mut(file),
+            None => files.iter_mut().find(|file| file.path == path.into()),
+        };
+        let Some(file) = file else { return };
+        file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
+        let is_backup = file.extras.backup.as_deref() == Some(path);
+        // A rename has two entries: the report is not about the old name, where nothing was to be left.
+        let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
+        if !is_backup && !is_old_name {
+            file.hash_after = self.now.map(|(digest, _)| digest);
+        }
+    }
 }
 
 /// The parts of a report that do not come from the plan: who acts, and what is answered.

@@ -9,7 +9,7 @@ use super::stored::StoredBase;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
-use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
+use crate::error::{Detail, Diverged, Error, ErrorKind, NextStep, Result};
 use crate::index::FileIndex;
 use crate::limits;
 use crate::path::RelPath;
@@ -91,7 +91,8 @@ impl Engine {
             _ => None,
         };
         let Some(rebased) = rebased else {
-            return Err(diverged(entry, old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default()));
+            let error = diverged(entry, old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
+            return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
         };
         entry.expected_hash = found;
         Ok(Some(rebased))

@@ -11,7 +11,7 @@ use crate::identity::Identity;
 use crate::journal::{Journal, slot_name};
 
 /// The folders of the targets, by their path in the workspace.
-pub(super) type Parents = HashMap<PathBuf, (Identity, Handle)>;
+pub(super) type FoundParents = HashMap<PathBuf, (Identity, Handle)>;
 
 /// Locks the folders of all targets and all folders that the transaction makes, then verifies that they are still where
 /// they were.
@@ -20,7 +20,7 @@ pub(super) fn lock_targets(
     id: &str,
     journal: &Journal,
     patience: Patience<'_>,
-) -> Result<(Locks, Parents)> {
+) -> Result<(Locks, FoundParents)> {
     loop {
         let before = open_parents(state, id, journal)?;
         let found: HashMap<PathBuf, Stat> =
@@ -37,7 +37,7 @@ pub(super) fn lock_targets(
 }
 
 /// The folders of the targets that are there, without their locks: nothing is to be done in them.
-pub(super) fn found_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<Parents> {
+pub(super) fn found_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<FoundParents> {
     let found = open_parents(state, id, journal)?;
     Ok(found.into_iter().map(|(path, (stat, folder))| (path, (stat.identity, folder))).collect())
 }
@@ -94,7 +94,7 @@ fn each_parent(
         add(path, handle)?;
     }
     let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
-    // Parents first: a folder that was removed took what is in it along.
+    // FoundParents first: a folder that was removed took what is in it along.
     for (index, record) in journal.entries.numbered().rev() {
         let Some(original) = record.change.folder_before() else { continue };
         let path = record.path.as_path();

@@ -5,17 +5,15 @@ use std::sync::Arc;
 
 use super::execute::CommitWalk;
 use crate::check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
-use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::Phase;
-use crate::engine::report::FileReport;
+use crate::engine::history::stored_report::Rewritten;
 use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
-use crate::index::{EntryIndex, FileIndex};
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
-use crate::path::RelPath;
 
 /// The checks that decide on a commit, and the checker that runs them.
 #[derive(Debug, Clone)]
@@ -23,36 +21,6 @@ pub(crate) struct Gate {
     /// The checks in the order in which they run; at least one.
     pub checks: Vec<Check>,
     pub checker: Arc<dyn Checker>,
-}
-
-/// A new file that a passing check has rewritten, perhaps a formatter: it stays, and is reported.
-#[derive(Debug, Clone)]
-pub(crate) struct Rewritten {
-    /// Its path in the workspace.
-    pub path: RelPath,
-    /// The file of the request that asked for it.
-    pub asked_by: Option<FileIndex>,
-    /// The digest and the mode of the file there now; `None` if there is no file.
-    pub now: Option<(Digest, u32)>,
-}
-
-impl Rewritten {
-    /// Adds it to the report of its file.
-    pub(crate) fn tell(&self, files: &mut [FileReport]) {
-        let path = self.path.as_path();
-        let file = match self.asked_by {
-            Some(FileIndex(file)) => files.get_mut(file),
-            None => files.iter_mut().find(|file| file.path == path.into()),
-        };
-        let Some(file) = file else { return };
-        file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
-        let is_backup = file.extras.backup.as_deref() == Some(path);
-        // A rename has two entries: the report is not about the old name, where nothing was to be left.
-        let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
-        if !is_backup && !is_old_name {
-            file.hash_after = self.now.map(|(digest, _)| digest);
-        }
-    }
 }
 
 impl Engine {

@@ -15,7 +15,7 @@ use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Name;
 use crate::journal::recover::Seen;
 use crate::journal::{Header, Journal, Record, RecordedChange};
@@ -259,15 +259,13 @@ pub(crate) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bo
         None => Ok(()),
         Some(expected) if expected == found => Ok(()),
         Some(_) if is_rebased => {
-            let message = "a file changed since the preview: look at a new preview, and commit with its plan_hash";
-            Err(Error::new(ErrorKind::ConcurrentModification, message))
+            let message = "a file changed since the preview";
+            Err(Error::new(ErrorKind::ConcurrentModification, message).with_next([NextStep::PreviewAgain]))
         }
         Some(expected) => {
-            let message = format!(
-                "the plan is not the one that was previewed: its hash is {found}, expected {expected}; look at a new \
-                 preview"
-            );
-            Err(Error::new(ErrorKind::HashMismatch, message))
+            let message =
+                format!("the plan is not the one that was previewed: its hash is {found}, expected {expected}");
+            Err(Error::new(ErrorKind::HashMismatch, message).with_next([NextStep::PreviewAgain]))
         }
     }
 }

@@ -44,7 +44,7 @@ fn a_missing_match_in_one_file_is_explained() {
         "error": "Edit 2 of 3 failed: old_string is not in f0",
         "message": "Operation failed. No changes applied - file unchanged.",
         "retryable": false,
-        "recovery_hint": "Read the file to see current content, then retry with correct old_string.",
+        "recovery_hint": "Search for the text that edit 1 leaves.",
         "edits_applied": 0, "file_path": "f0", "failed_edit_index": 1, "outcome": "unchanged",
         "context": {"snippet": "7: old  1", "line": 7, "similarity": 0.5, "diff": "-old 1\n+old  1\n",
                     "differences": [{"line": 7, "old_string": " ", "file": "  "}],

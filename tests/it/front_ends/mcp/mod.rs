@@ -173,7 +173,7 @@ impl Session {
             // A content that was read is a block of its own.
             let number = file.as_object_mut().and_then(|file| file.remove("content_block"));
             if let Some(number) = number.and_then(|number| number.as_u64()) {
-                file["content"] = json!(block(number as usize));
+                file["content"] = json!(block(usize::try_from(number).unwrap()));
             }
         }
         assert_eq!(text, content);

@@ -3,6 +3,8 @@
 //! Tokens are those of `o200k_base`, which `tests/mcp/run` counts. Here bytes are bounded: a token of such text has 3.2
 //! bytes or more.
 
+#![expect(clippy::print_stdout, clippy::cast_precision_loss, reason = "a table of small numbers is to be seen")]
+
 use serde_json::{Value, json};
 
 use super::{Root, Session};
@@ -18,7 +20,8 @@ fn text(session: &mut Session, tool: &str, arguments: &Value) -> String {
 }
 
 fn lines(count: usize) -> String {
-    (0..count).map(|line| format!("let value_{line} = compute_{line}(\"first\", \"second {line}\");\n")).collect()
+    let line = |line| format!("let value_{line} = compute_{line}(\"first\", \"second {line}\");\n");
+    (0..count).map(line).collect::<Vec<_>>().concat()
 }
 
 #[test]

@@ -135,3 +135,58 @@ fn the_file_of_several_that_does_not_fit_is_named() {
     agent.done("undo_transaction", &json!({"transaction_id": done["transaction_id"]}));
     assert_eq!((root.read("a.txt").as_str(), root.read("b.txt").as_str()), ("one\n", "two\n"));
 }
+
+/// The hint of a failure, which says in the words of the tools what to send.
+fn hint(failed: &Value) -> &str {
+    text(&failed["recovery_hint"])
+}
+
+#[test]
+fn each_cause_says_what_to_send_next() {
+    let root = Root::with(&[("a.txt", "one\ntwo\nfour three five six\n"), ("b.txt", "seven\n")]);
+    let mut agent = root.open(&[]);
+    let mut files = |list: Value, code: &str| agent.failed("multi_edit_files", &json!({"files": list}), code);
+    // Proved: the suggestion is sent.
+    let failed = files(json!([edit(&root, "a.txt", "12: two", "2")]), "MATCH_NOT_FOUND");
+    assert_eq!(
+        (failed["context"]["suggestion"].as_str(), hint(&failed)),
+        (Some("two"), "Send `context.suggestion` as old_string.")
+    );
+    // Guessed: the nearest text, if it is the place.
+    let failed = files(json!([edit(&root, "a.txt", "four thirty five six", "2")]), "MATCH_NOT_FOUND");
+    assert!(hint(&failed).contains("`context.nearest_old_string`"), "{failed:#}");
+    assert_eq!(failed["context"]["nearest_old_string"], "four three five six");
+    // In another file of the request.
+    let failed =
+        files(json!([edit(&root, "a.txt", "seven", "7"), edit(&root, "b.txt", "seven", "7")]), "MATCH_NOT_FOUND");
+    assert_eq!(hint(&failed), "Move the edit to files[1], which has the text.");
+    // Changed by an earlier edit.
+    let edits = json!([{"old_string": "one\ntwo", "new_string": "1"}, {"old_string": "two\nfour", "new_string": "x"}]);
+    let failed = files(json!([{"file_path": root.name("a.txt"), "edits": edits}]), "MATCH_NOT_FOUND");
+    assert!(hint(&failed).contains("edits[0]"), "{failed:#}");
+    // An undo of a file that changed in another line.
+    agent.done("multi_edit", &edit(&root, "a.txt", "one", "1"));
+    std::fs::write(root.path("a.txt"), "1\ntwo\nfour\n").unwrap();
+    let failed = agent.failed("undo_transaction", &json!({}), "UNDO_CONFLICT");
+    assert!(hint(&failed).contains("rebase: true"), "{failed:#}");
+    agent.done("undo_transaction", &json!({"rebase": true}));
+    assert_eq!(root.read("a.txt"), "one\ntwo\nfour\n");
+}
+
+#[test]
+fn a_conflict_of_an_open_transaction_is_mended_by_the_answer() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let mut agent = root.open(&[]);
+    let staged = agent.done("stage_edits", &json!({"files": [edit(&root, "a.txt", "one", "1")]}));
+    let id = json!({"transaction_id": staged["transaction_id"]});
+    let mut wrong = id.clone();
+    wrong["plan_hash"] = json!("0".repeat(64));
+    let failed = agent.failed("commit_transaction", &wrong, "HASH_MISMATCH");
+    assert!(hint(&failed).contains("preview_transaction"), "{failed:#}");
+    std::fs::write(root.path("a.txt"), "two\n").unwrap();
+    let failed = agent.failed("commit_transaction", &id, "CONCURRENT_MODIFICATION");
+    assert_eq!(failed["retryable"], false, "{failed:#}");
+    assert!(hint(&failed).contains(text(&staged["transaction_id"])) && hint(&failed).contains("rollback_transaction"));
+    agent.done("rollback_transaction", &id);
+    agent.done("stage_edits", &json!({"files": [edit(&root, "a.txt", "two", "2")]}));
+}
