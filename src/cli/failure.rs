@@ -177,6 +177,9 @@ fn push_finding(text: &mut String, finding: &Finding, shape: Shape) {
     };
     let place = styled(NAME, place.join("."));
     let _ = write!(text, "\n  {place}: {} ({})", one_line(&finding.message), finding.kind.code());
+    if let Some(path) = &finding.did_you_mean {
+        let _ = write!(text, "; did you mean {}?", shown(path));
+    }
 }
 
 fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
@@ -289,6 +292,7 @@ mod tests {
             kind: ErrorKind::EmptyEdits,
             message: "no edits".to_owned(),
             path: vec!["files".to_owned(), path.to_owned()],
+            did_you_mean: None,
         };
         let failure = Failure::from(Error::findings(vec![finding("0"), finding("3")]));
         let text = plain(&failure.for_people(None));
@@ -301,6 +305,7 @@ mod tests {
             kind: ErrorKind::EmptyEdits,
             message: "no edits".to_owned(),
             path: vec!["files".to_owned(), file.to_string()],
+            did_you_mean: None,
         };
         let failure = Failure::from(Error::findings((0..1000).map(finding).collect()));
         let text = plain(&failure.for_people(None));

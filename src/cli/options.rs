@@ -155,8 +155,12 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration> {
 
 /// A usage error.
 pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
-    let finding =
-        Finding { kind: ErrorKind::ValidationFailed, message: message.into(), path: vec![argument.to_owned()] };
+    let finding = Finding {
+        kind: ErrorKind::ValidationFailed,
+        message: message.into(),
+        path: vec![argument.to_owned()],
+        did_you_mean: None,
+    };
     Error::findings(vec![finding])
 }
 

@@ -44,6 +44,8 @@ pub struct Finding {
     pub message: String,
     /// The place in the request: `["files", "1", "edits", "0", "old_string"]`.
     pub path: Vec<String>,
+    /// Where a file is not there: the one that may be meant, absolute.
+    pub did_you_mean: Option<PathBuf>,
 }
 
 /// A content that a rollback kept, since it is not txedit's to delete.

@@ -125,6 +125,7 @@ mod tests {
             kind: ErrorKind::EmptyEdits,
             message: message.to_owned(),
             path: path.iter().map(ToString::to_string).collect(),
+            did_you_mean: None,
         };
         let error = Error::findings(vec![finding(&["files", "0", "edits"], "no edits"), finding(&[], "no files")]);
         assert_eq!(error.to_string(), "Validation failed: files.0.edits: no edits; no files");

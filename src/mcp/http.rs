@@ -111,7 +111,8 @@ fn check(http: &Http) -> Result<()> {
         "{} can be reached from other machines: give a token (--token-file or TXEDIT_MCP_TOKEN), or listen on 127.0.0.1",
         http.address
     );
-    let finding = Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["--http".to_owned()] };
+    let finding =
+        Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["--http".to_owned()], did_you_mean: None };
     Err(Error::findings(vec![finding]))
 }
 

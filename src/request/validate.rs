@@ -29,7 +29,7 @@ impl Findings {
     /// Adds one. `path` is the place in the request, as [`at_file`] and [`at_edit`] build it.
     pub fn push(&mut self, kind: ErrorKind, path: Vec<String>, message: impl Into<String>) {
         if self.list.len() < limits::FINDINGS {
-            self.list.push(Finding { kind, message: message.into(), path });
+            self.list.push(Finding { kind, message: message.into(), path, did_you_mean: None });
         } else {
             self.unlisted += 1;
         }
@@ -57,7 +57,12 @@ impl Findings {
     pub fn into_error(mut self) -> Error {
         if self.unlisted > 0 {
             let message = format!("{} more findings are not listed", self.unlisted);
-            self.list.push(Finding { kind: ErrorKind::ValidationFailed, message, path: Vec::new() });
+            self.list.push(Finding {
+                kind: ErrorKind::ValidationFailed,
+                message,
+                path: Vec::new(),
+                did_you_mean: None,
+            });
         }
         Error::findings(self.list)
     }

@@ -106,6 +106,9 @@ pub struct FindingEntry {
     pub code: &'static str,
     pub message: String,
     pub path: Vec<String>,
+    /// Where a file is not there: the one that may be meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub did_you_mean: Option<String>,
     pub recovery_hint: &'static str,
 }
 
@@ -218,7 +221,11 @@ fn findings(detail: &Detail, shape: Shape) -> Vec<FindingEntry> {
             code: finding.kind.code(),
             message: finding.message.clone(),
             path: place(&finding.path, shape).to_vec(),
-            recovery_hint: recovery_hint_of(finding.kind),
+            did_you_mean: finding.did_you_mean.as_deref().map(text),
+            recovery_hint: match finding.did_you_mean {
+                Some(_) => "Send the path in `did_you_mean`, if that is the file.",
+                None => recovery_hint_of(finding.kind),
+            },
         })
         .collect()
 }

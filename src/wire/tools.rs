@@ -336,7 +336,7 @@ fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
 
 /// A finding of the general kind.
 fn finding(path: Vec<String>, message: String) -> Finding {
-    Finding { kind: ErrorKind::ValidationFailed, message, path }
+    Finding { kind: ErrorKind::ValidationFailed, message, path, did_you_mean: None }
 }
 
 #[cfg(test)]

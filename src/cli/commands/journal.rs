@@ -22,7 +22,12 @@ pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer,
     let bytes = input::read_file(&path, limits::JOURNAL_BYTES)?;
     let journal = journal::scan(&bytes).map_err(|corrupt| {
         let message = format!("{} does not verify: {corrupt}", args.file.display());
-        let finding = Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["journal".to_owned()] };
+        let finding = Finding {
+            kind: ErrorKind::ValidationFailed,
+            message,
+            path: vec!["journal".to_owned()],
+            did_you_mean: None,
+        };
         Error::findings(vec![finding]).at(&path)
     })?;
     let journal_state = journal_state(&path);

@@ -97,6 +97,7 @@ fn changes_without_an_order_are_counted_as_they_are_written() {
         kind: ErrorKind::FileNotFound,
         message: "x".into(),
         path: path.iter().map(|part| (*part).to_owned()).collect(),
+        did_you_mean: None,
     };
     assert_eq!(failed(Error::findings(vec![finding(&["files", "1", "file_path"])])), Some(1));
     assert_eq!(failed(Error::findings(vec![finding(&["files", "0", "edits", "0"])])), Some(0));

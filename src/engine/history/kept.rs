@@ -18,8 +18,8 @@ use crate::fs::{Handle, Name, Stat};
 use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
 use crate::limits;
-use crate::path::AskedPath;
-use crate::request::{Change, FileRequest, IfExists, Request};
+use crate::path::{AskedPath, RelPath};
+use crate::request::{Change, FileRequest, IfExists, Mode, Request};
 
 impl Engine {
     /// Lists the kept contents, oldest first. Nothing is changed, whether it fails or not.
@@ -57,12 +57,14 @@ impl Engine {
         let file = self.workspace.open_file(name)?;
         let stat = self.workspace.stat_handle(&file)?;
         let content = crate::engine::store::snapshot::read_whole(&self.workspace, &file, stat.size, run.cancel)?;
+        // Where the file is gone, nothing else says who may read it.
+        let is_gone = self.current(&RelPath::new(path).map_err(|_| unclear(id, &contents))?, run.cancel)?.is_none();
         let request = Request {
             files: vec![FileRequest {
                 path: AskedPath::from(*path),
                 expected_hash: None,
                 change: Change::Write { content, if_exists: IfExists::Replace },
-                mode: None,
+                mode: is_gone.then_some(Mode::Bits(stat.mode & 0o777)),
             }],
             check: None,
             label: Some(format!("restore what {id} kept")),

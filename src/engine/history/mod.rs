@@ -293,12 +293,15 @@ impl Engine {
             Some(_) => self.original(loaded, entry, &NEVER)?,
             None => Some(Vec::new()),
         };
-        let new = match record.change.after() {
-            Some(after) => match self.current(&record.path, &NEVER)? {
-                Some(new) if Digest::of(&new) == after.digest => Some(new),
+        // What a check made of it is what was committed; without a digest it removed the file.
+        let by_check = past.report()?.and_then(|report| report.rewritten(&record.path));
+        let left = by_check.map_or(record.change.after().map(|after| after.digest), |rewritten| rewritten.hash);
+        let new = match left {
+            Some(left) => match self.current(&record.path, &NEVER)? {
+                Some(new) if Digest::of(&new) == left => Some(new),
                 _ => {
                     let old = old.as_deref().unwrap_or_default();
-                    past.left(&record.path, old, after.digest, &NEVER)?
+                    past.left(&record.path, old, left, &NEVER)?
                 }
             },
             None => Some(Vec::new()),

@@ -255,11 +255,15 @@ impl StoredReport {
         Some(splices.apply(original))
     }
 
+    /// What the check made of the file at a path, if it changed that.
+    pub(crate) fn rewritten(&self, path: &RelPath) -> Option<&StoredRewritten> {
+        self.rewritten.iter().find(|one| path.as_path().to_str() == Some(&*one.path))
+    }
+
     /// The file at a path as the transaction left it, where its check changed what was recorded. Whoever takes it for
     /// that must lose nothing by it: the hash chain does not cover this.
     pub(crate) fn left(&self, path: &RelPath, recorded: &FileState, now: &FileState) -> Option<FileState> {
-        let is_it = |one: &&StoredRewritten| path.as_path().to_str() == Some(&*one.path);
-        let rewritten = self.rewritten.iter().find(is_it)?;
+        let rewritten = self.rewritten(path)?;
         let left = FileState { digest: rewritten.hash?, mode: rewritten.mode, size: now.size, ..*recorded };
         now.is(&left).then_some(left)
     }

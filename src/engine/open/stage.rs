@@ -38,7 +38,10 @@ impl Engine {
                 staged.report.warnings = warnings;
                 Ok(staged)
             }
-            Err(error) => Err(failed.in_front_of(error).warning_of(warnings)),
+            Err(error) => {
+                let error = self.with_similar_paths(failed.in_front_of(error), request);
+                Err(error.warning_of(warnings))
+            }
         }
     }
 

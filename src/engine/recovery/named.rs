@@ -14,7 +14,7 @@ use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
-use crate::fs::Handle;
+use crate::fs::{Handle, Name};
 use crate::journal::{Journal, JournalState};
 
 /// A journal that verifies, and its state.
@@ -129,6 +129,12 @@ fn discard(
     options: RecoverOptions,
     planned: Planned<'_>,
 ) -> Result<Recovered> {
+    if let Some(kept) = state.section(Section::Kept)? {
+        let name = Name::new(&kept, &plan.id);
+        if state.workspace.stat(name)?.is_some() {
+            return Err(Section::Kept.is_taken(&plan.id, name.path()));
+        }
+    }
     if options.plan_only {
         return Ok(plan);
     }

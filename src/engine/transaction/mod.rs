@@ -147,7 +147,7 @@ impl Engine {
                 transaction.plan.warnings.splice(0..0, warnings);
                 Ok(transaction)
             }
-            Err(error) => Err(error.warning_of(warnings)),
+            Err(error) => Err(self.with_similar_paths(error, request).warning_of(warnings)),
         }
     }
 
@@ -165,7 +165,7 @@ impl Engine {
         let attempt = |attempt| self.begin_attempt(request, attempt, &mut found, &mut warnings, run)?.commit();
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
-        retry::telling(report, warnings)
+        retry::telling(report.map_err(|error| self.with_similar_paths(error, request)), warnings)
     }
 
     /// Refuses a request that is invalid by itself, before any file is read.

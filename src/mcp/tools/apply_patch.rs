@@ -59,7 +59,12 @@ fn read(arguments: Arguments) -> Result<Patch> {
 fn unknown_format(word: &str) -> Error {
     let known = Format::ALL.map(Format::as_str).join(", ");
     let message = format!("there is no format {word:?}; there are {known}");
-    Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["format".to_owned()] }])
+    Error::findings(vec![Finding {
+        kind: ErrorKind::ValidationFailed,
+        message,
+        path: vec!["format".to_owned()],
+        did_you_mean: None,
+    }])
 }
 
 fn apply(job: &Job<'_>, mut patch: Patch) -> ToolAnswer {

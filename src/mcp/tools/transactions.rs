@@ -157,5 +157,10 @@ fn one(arguments: Arguments) -> Result<String> {
 }
 
 fn finding(field: &str, message: String) -> Error {
-    Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path: vec![field.to_owned()] }])
+    Error::findings(vec![Finding {
+        kind: ErrorKind::ValidationFailed,
+        message,
+        path: vec![field.to_owned()],
+        did_you_mean: None,
+    }])
 }

@@ -166,7 +166,7 @@ fn nothing_is_claimed_where_recovery_is_required() {
 
 #[test]
 fn findings_are_listed_each_with_its_hint() {
-    let finding = |kind, path| Finding { kind, message: "m".into(), path };
+    let finding = |kind, path| Finding { kind, message: "m".into(), path, did_you_mean: None };
     let error = Error::findings(vec![
         finding(ErrorKind::EmptyOldString, at_edit(0, 1, Some("old_string"))),
         finding(ErrorKind::FileNotFound, at_file(0, Some("file_path"))),

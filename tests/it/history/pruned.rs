@@ -1,4 +1,4 @@
-//! What is said to be deleted is deleted: whoever prunes may want to be rid of a secret.
+//! What is said to be deleted is deleted, and what was private stays private: whoever prunes may want to be rid of a secret.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,6 +55,12 @@ fn what_is_kept_and_could_not_be_deleted_is_not_said_to_be_dropped() {
     sim.clear_hook();
     let id = engine(&sim, 3).status().unwrap().interrupted[0].id.clone();
     let discard = RecoverOptions::new().decision(Decision::Discard);
+    sim.make_folders(format!("/w/.txedit/kept/{id}")).unwrap();
+    for plan_only in [true, false] {
+        let error = engine(&sim, 3).recover(Some(&id), discard.plan_only(plan_only)).unwrap_err();
+        assert!(error.to_string().contains("is there already"), "{error}");
+    }
+    sim.delete_folder(format!("/w/.txedit/kept/{id}")).unwrap();
     engine(&sim, 3).recover(Some(&id), discard).unwrap();
     refuse_to_unlink(&sim);
     let error = engine(&sim, 4).kept_drop(&id).unwrap_err();

@@ -17,4 +17,5 @@ pub(crate) mod request;
 pub(crate) mod request_paths;
 pub(crate) mod resolve;
 pub(crate) mod set_id;
+mod similar_path;
 pub(crate) mod streaming;

@@ -403,6 +403,9 @@ fn formatted(more: &[&str]) -> (Workspace, Value) {
 #[test]
 fn what_a_check_made_of_a_file_is_undone_with_it() {
     let (here, done) = formatted(&[]);
+    let id = done["transaction_id"].as_str().unwrap();
+    let shown = here.run(&["show", id]);
+    assert!(shown.exits(0).stdout.contains("+formatted"), "{}", shown.stdout);
     let undo = here.run(&["undo", "--json"]).exits(0).json();
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "hello\n");
     let file = &undo["file_results"][0];

@@ -1,7 +1,7 @@
 //! What a person says to drop is gone, and nothing else.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -85,4 +85,16 @@ fn what_was_dropped_in_part_is_not_said_to_be_unchanged() {
     drop(immutable);
     here.run(&["kept", "drop", &id]).exits(0);
     assert!(!kept.exists());
+}
+
+#[test]
+fn what_is_restored_where_nothing_is_has_the_mode_that_it_was_kept_with() {
+    let here = Workspace::new();
+    here.write("a", "one\n");
+    let check = "echo secret > a && chmod 600 a && exit 1";
+    let failed = here.run(&["edit", "a", "--old", "one", "--new", "two", "--check", check, "--json"]).exits(7).json();
+    fs::remove_file(here.path().join("a")).unwrap();
+    here.run(&["kept", "restore", failed["transaction_id"].as_str().unwrap()]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "secret\n");
+    assert_eq!(fs::metadata(here.path().join("a")).unwrap().mode() & 0o777, 0o600);
 }

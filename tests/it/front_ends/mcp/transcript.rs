@@ -190,3 +190,28 @@ fn a_conflict_of_an_open_transaction_is_mended_by_the_answer() {
     agent.done("rollback_transaction", &id);
     agent.done("stage_edits", &json!({"files": [edit(&root, "a.txt", "two", "2")]}));
 }
+
+#[test]
+fn a_path_that_leads_nowhere_is_mended_by_the_answer() {
+    let files = [("src/Parser.rs", "one\n"), ("lib/deep/only.rs", "one\n"), ("x/twice", "one\n"), ("y/twice", "one\n")];
+    let root = Root::with(&files);
+    let mut agent = root.open(&[]);
+    for (named, meant) in
+        [("src/parser.rs", "src/Parser.rs"), ("SRC/parser.rs", "src/Parser.rs"), ("only.rs", "lib/deep/only.rs")]
+    {
+        let failed = agent.failed("multi_edit", &edit(&root, named, "one", "1"), "VALIDATION_FAILED");
+        let finding = &failed["errors"][0];
+        assert_eq!((&finding["code"], &finding["did_you_mean"]), (&json!("FILE_NOT_FOUND"), &json!(root.name(meant))));
+        assert!(text(&finding["recovery_hint"]).contains("`did_you_mean`"), "{failed:#}");
+        let again = json!({"file_path": finding["did_you_mean"], "edits": [{"old_string": "one", "new_string": "1"}]});
+        agent.done("multi_edit", &again);
+        std::fs::write(root.path(meant), "one\n").unwrap();
+    }
+    // Of two files of a name none is more likely, and what may not be read is not told of.
+    std::fs::create_dir(root.path(".git")).unwrap();
+    std::fs::write(root.path(".git/config"), "one\n").unwrap();
+    for named in ["twice", "config"] {
+        let failed = agent.failed("multi_edit", &edit(&root, named, "one", "1"), "VALIDATION_FAILED");
+        assert_eq!(failed["errors"][0]["did_you_mean"], Value::Null, "{failed:#}");
+    }
+}
