@@ -86,8 +86,9 @@ pub const READ_AGAIN_BYTES: u64 = 1 << 20;
 /// The default time that a command waits for its locks.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Open files that a transaction, its revert and its recovery may need, besides one for each folder that they touch.
-pub const SPARE_OPEN_FILES: u64 = 24;
+/// Open files that a transaction, its revert and its recovery may need, besides one for each folder that they touch and
+/// each folder above those.
+pub const SPARE_OPEN_FILES: u64 = 40;
 
 /// Files up to which syncing each is quicker than syncing the file system, on file systems where it can be (ext4).
 pub const SYNC_EACH_UP_TO: usize = 8;

@@ -1,10 +1,11 @@
 //! Renders next steps as commands and flags.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::error::NextStep;
-use crate::path::shown;
+use crate::path::{one_line, shown};
 
 /// The root, if the user named it: without it, a command that an answer names would be about another workspace. Set at
 /// most once, since a process runs one command line.
@@ -40,11 +41,23 @@ fn at(root: Option<&Path>, text: String) -> String {
     }
 }
 
-/// A path as a shell reads it back.
+/// A path as a shell reads it back; what a terminal does not show as it is, as an escape (`$'…'`, POSIX 2024).
 fn shell_word(path: &Path) -> String {
-    let word = shown(path);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    match path.to_str() {
+        Some(word) if word.chars().all(is_plain) => word.to_owned(),
+        Some(word) if one_line(word) == word => format!("'{}'", word.replace('\'', r"'\''")),
+        _ => format!("$'{}'", path.as_os_str().as_bytes().iter().map(|byte| escaped(*byte)).collect::<String>()),
+    }
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        // Always three digits: a digit that follows is not taken for one of the number.
+        _ => format!("\\{byte:03o}"),
+    }
 }
 
 fn plain_words(step: &NextStep) -> String {
@@ -68,6 +81,10 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::Log => "see what was committed with `txedit log`".to_owned(),
         NextStep::ListKept => "see what is kept with `txedit kept list`".to_owned(),
         NextStep::DropKept { id } => format!("delete it with `txedit kept drop {id}`"),
+        NextStep::TakeByHand { id, kept } => format!(
+            "move or copy what is wanted from {} yourself, then delete the rest with `txedit kept drop {id}`",
+            shell_word(kept)
+        ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
@@ -116,6 +133,7 @@ mod tests {
             NextStep::Log,
             NextStep::ListKept,
             NextStep::DropKept { id: id() },
+            NextStep::TakeByHand { id: id(), kept: "/w/.txedit/kept/x/000000".into() },
             NextStep::Doctor,
             NextStep::StageAgain { id: id() },
         ]
@@ -138,6 +156,28 @@ mod tests {
                 let parsed = CommandLine::try_parse_from(command.split(' '));
                 assert!(parsed.is_ok(), "{command}: {parsed:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_every_path_back() {
+        use std::ffi::OsStr;
+        use std::process::Command;
+
+        let paths: [&[u8]; 7] = [
+            b"/w/a b",
+            b"/w/it's",
+            b"/w/a\nb1",
+            b"/w/\x1b[31m'\\x",
+            b"/w/\xff8",
+            "/w/\u{202e}é".as_bytes(),
+            b"/w/$(x)`",
+        ];
+        for path in paths {
+            let word = shell_word(Path::new(OsStr::from_bytes(path)));
+            assert!(!word.contains(crate::path::is_escaped), "{word:?}");
+            let said = Command::new("bash").args(["-c", &format!("printf %s {word}")]).output().unwrap();
+            assert_eq!(said.stdout, path, "{word}");
         }
     }
 

@@ -57,6 +57,13 @@ pub enum NextStep {
         /// The transaction.
         id: String,
     },
+    /// Move or copy from the folder of a transaction what is wanted: nothing else can write it back.
+    TakeByHand {
+        /// The transaction.
+        id: String,
+        /// The kept file or folder, or the folder of the transaction.
+        kept: PathBuf,
+    },
     /// Find out what the file system lacks.
     Doctor,
     /// Allow files to be made set-user-id or set-group-id.
@@ -127,6 +134,9 @@ impl fmt::Display for NextStep {
             Self::Log => f.write_str("Engine::log(…)"),
             Self::ListKept => f.write_str("Engine::kept()"),
             Self::DropKept { id } => write!(f, "Engine::kept_drop({id:?})"),
+            Self::TakeByHand { id, kept } => {
+                write!(f, "move or copy what is wanted from {}, then Engine::kept_drop({id:?})", kept.display())
+            }
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),

@@ -32,6 +32,10 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::Log => "call list_transactions, and give the transaction_id that is meant".to_owned(),
         NextStep::ListKept => ask("kept list"),
         NextStep::DropKept { id } => ask(&format!("kept drop {id}")),
+        NextStep::TakeByHand { id, kept } => {
+            let move_back = format!("ask the user to move or copy what is wanted from {}", shown(kept));
+            format!("{move_back}; then {}", ask(&format!("kept drop {id}")))
+        }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),

@@ -13,8 +13,8 @@ use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
-use crate::error::{self, Error, ErrorKind, Result};
-use crate::fs::{Handle, Name, Stat};
+use crate::error::{self, Error, ErrorKind, NextStep, Result};
+use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
 use crate::limits;
@@ -38,7 +38,7 @@ impl Engine {
         let Some((journal, journal_state)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
             let message =
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
-            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
+            return Err(by_hand(ErrorKind::RecoveryRequired, message, id, folder.path()));
         };
         let contents = contents(&state, &folder, (&journal, journal_state), run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
@@ -50,10 +50,18 @@ impl Engine {
         if kept.reason == UNCERTAIN {
             let path = &kept.kept_path;
             let message = format!("{} is {UNCERTAIN}: look at it, and copy from it what is missing", path.display());
-            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(path));
+            return Err(by_hand(ErrorKind::RecoveryRequired, message, id, path));
         }
+        let place = &kept.kept_path;
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let name = Name::new(&folder, kept);
+        if self.workspace.stat(name)?.is_some_and(|stat| stat.kind != FileKind::File) {
+            let message = format!(
+                "{} is a folder, a symlink or another special file; only files are written back",
+                place.display()
+            );
+            return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
+        }
         let file = self.workspace.open_file(name)?;
         let stat = self.workspace.stat_handle(&file)?;
         let content = crate::engine::store::snapshot::read_whole(&self.workspace, &file, stat.size, run.cancel)?;
@@ -94,6 +102,11 @@ impl Engine {
         let folder = open_transaction(&self.workspace, &section, id)?.ok_or_else(unknown)?;
         Ok((state, folder))
     }
+}
+
+/// The error if what is kept is there, but only a person can take it.
+fn by_hand(kind: ErrorKind, message: String, id: &str, kept: &Path) -> Error {
+    Error::new(kind, message).at(kept).with_next([NextStep::TakeByHand { id: id.to_owned(), kept: kept.to_owned() }])
 }
 
 /// The error if nothing, or more than one content, may be meant. A copied folder lists its contents nowhere else.

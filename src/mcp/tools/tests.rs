@@ -60,7 +60,8 @@ fn check_plain(schema: &Value, at: &str) {
         match keyword.as_str() {
             "type" => assert!(value.is_string(), "{at}: a list of types"),
             "description" | "required" => {}
-            "additionalProperties" => assert_eq!(value, false, "{at}"),
+            // What is told once costs half: the objects of `stage_edits` are those of `multi_edit_files`.
+            "additionalProperties" => assert_eq!(value, &Value::Bool(at == "stage_edits.files[]"), "{at}"),
             "items" => check_plain(value, &format!("{at}[]")),
             "properties" => {
                 for (name, property) in value.as_object().unwrap() {

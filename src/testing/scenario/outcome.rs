@@ -8,7 +8,7 @@ use super::answer::{ScenarioComparison, digest, judge_answer, named, places, rel
 use super::claims::told_to_stay;
 use super::data::{Ask, ScenarioAct, ScenarioDeed, ScenarioTerms, request};
 use super::judge::{Doing, Judged};
-use super::look::{ContentMarks, Look, alike, differences, mark_text, marks_of};
+use super::look::{ContentMarks, Look, alike, differences, mark_text, marks, marks_of};
 use super::run::{EITHER_WAY, ScenarioAnswer, ScenarioCommit, ScenarioWorld};
 use crate::engine::Decision;
 use crate::engine::report::{FileReport, Operation, Report};
@@ -262,7 +262,10 @@ impl ScenarioWorld {
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             ScenarioAct::Drop => {
-                let (dropped, there) = (before.kept(), after.for_good());
+                let (mut dropped, there) = (before.kept(), after.for_good());
+                // What is written through an old handle goes with the file that is being dropped.
+                let late = foreigners.done.iter().filter(|(deed, _)| matches!(deed, ScenarioDeed::Late(..)));
+                dropped.extend(late.filter_map(|(deed, _)| deed.text()).flat_map(marks));
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }
             _ => {}
@@ -328,16 +331,22 @@ fn is_as(expected: &UserFiles, base: &UserFiles, files: &UserFiles, leeway: Leew
     Ok(())
 }
 
-/// The same act with a check that performs these deeds first.
-fn doing_first(act: &ScenarioAct, deeds: &[ScenarioDeed]) -> Option<ScenarioAct> {
-    let mut act = act.clone();
-    let (ScenarioAct::Apply(_, ScenarioTerms { check: Some(gate), .. }) | ScenarioAct::Commit(_, Some(gate))) =
-        &mut act
+/// The same act with a check that performs these deeds, too: before each of its own, or after all of them.
+fn beside_the_check(act: &ScenarioAct, deeds: &[ScenarioDeed]) -> Vec<ScenarioAct> {
+    let (ScenarioAct::Apply(_, ScenarioTerms { check: Some(gate), .. }) | ScenarioAct::Commit(_, Some(gate))) = act
     else {
-        return None;
+        return Vec::new();
     };
-    gate.deeds.splice(0..0, deeds.iter().cloned());
-    Some(act)
+    let with_deeds = |at: usize| {
+        let mut act = act.clone();
+        if let ScenarioAct::Apply(_, ScenarioTerms { check: Some(gate), .. }) | ScenarioAct::Commit(_, Some(gate)) =
+            &mut act
+        {
+            gate.deeds.splice(at..at, deeds.iter().cloned());
+        }
+        act
+    };
+    (0..=gate.deeds.len()).map(with_deeds).collect()
 }
 
 /// Returns whether the files are the result of the act, its check and the deeds in some serial order.
@@ -369,8 +378,9 @@ fn is_serial(
             }
         }
         for later in place + 1..=deeds.len() {
-            let Some(act) = doing_first(act, &deeds[place..later]) else { break };
-            if is_as_after(start, &act, (&deeds[..place], &deeds[later..]), files, true).is_ok() {
+            let outside = (&deeds[..place], &deeds[later..]);
+            let acts = beside_the_check(act, &deeds[place..later]);
+            if acts.iter().any(|act| is_as_after(start, act, outside, files, true).is_ok()) {
                 return Ok(());
             }
         }

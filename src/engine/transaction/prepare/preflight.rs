@@ -1,6 +1,6 @@
 //! Finds reasons for a commit to fail before anything is written; a commit and a dry run use it alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -87,19 +87,21 @@ impl Engine {
         Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
     }
 
-    /// Verifies that enough folders can be open for this transaction and for its undo: what could be committed but not
-    /// undone is refused.
+    /// Verifies that enough folders can be open for this transaction, for its rollback and for its undo: what could be
+    /// committed but not undone is refused.
     fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
         let is_new = |change: &PlannedChange| matches!(change, PlannedChange::Folder | PlannedChange::FileToFolder(_));
         let new = prepared.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
-        let needed = (prepared.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
+        // With those above them: a rollback makes again what a check, or another program, removed.
+        let folders: HashSet<&Path> = prepared.parents.keys().flat_map(|path| path.ancestors()).collect();
+        let folders = folders.len() + new;
+        let needed = folders as u64 + limits::SPARE_OPEN_FILES;
         if needed <= self.open_files {
             return Ok(());
         }
         let message = format!(
-            "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
-             limit (ulimit -n)",
-            prepared.parents.len() + new,
+            "{folders} folders are touched, those above them included, which takes {needed} open files, and {} are allowed; \
+             split the request, or raise the limit (ulimit -n)",
             self.open_files
         );
         Err(Error::new(ErrorKind::RequestTooLarge, message))

@@ -19,7 +19,7 @@ fn limited(here: &Workspace, open_files: usize, line: &[&str]) -> Ran {
 
 /// Whatever can be committed under a limit of open files can be undone under it.
 fn what_fits_fits_back(edges: impl Iterator<Item = usize>, plan: impl Fn(&Workspace, usize) -> Value) {
-    const OPEN_FILES: usize = 48;
+    const OPEN_FILES: usize = 64;
     let (mut committed, mut refused) = (0, 0);
     for count in edges {
         let here = Workspace::new();
@@ -84,6 +84,36 @@ fn an_undo_of_many_new_folders_needs_no_more_open_files_than_their_commit() {
         let deep = format!("new/{}f", "d/".repeat(count));
         json!({ "files": [create(deep)] })
     });
+}
+
+/// A rollback makes folders again that a check removed, and those above them, and has them all open.
+#[test]
+fn a_rollback_after_a_check_that_removes_folders_needs_no_more_open_files_than_the_commit() {
+    let (mut failed, mut refused) = (0, 0);
+    for count in 2..20 {
+        let here = Workspace::new();
+        here.write(".git/HEAD", "");
+        let path = |at: usize| format!("d/e{at}/f/g/h");
+        for at in 0..count {
+            here.write(&path(at), "one\n");
+        }
+        here.write(
+            "plan.json",
+            &json!({"files": (0..count).map(|at| edit(&path(at))).collect::<Vec<_>>()}).to_string(),
+        );
+        let ran = limited(&here, 64, &["apply", "plan.json", "--json", "--check", "rm -r d; exit 1"]);
+        if ran.status == Some(2) {
+            assert_eq!(ran.json()["error_code"], "REQUEST_TOO_LARGE", "{ran:?}");
+            refused += 1;
+        } else {
+            ran.exits(7);
+            failed += 1;
+        }
+        for at in 0..count {
+            assert_eq!(fs::read_to_string(here.path().join(path(at))).unwrap(), "one\n", "{count}: {at}");
+        }
+    }
+    assert!(failed > 0 && refused > 0, "{failed} failed, {refused} were refused");
 }
 
 fn one_file(mode: u32) -> Workspace {
