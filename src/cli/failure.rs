@@ -203,14 +203,26 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
         text.push_str("\n  what would have matched:\n");
         push_indented(text, suggestion);
     }
+    if let Some(nearest) = diagnosis.nearest.as_ref().filter(|nearest| **nearest != diagnosis.snippet) {
+        text.push_str("\n  what is there, to search for if it is meant:\n");
+        push_indented(text, nearest);
+    }
 }
 
+/// The most places of a text that is there several times. All that were found are told with `--json`.
+const PLACES: usize = 8;
+
 fn push_places(text: &mut String, places: &MatchPlaces) {
-    for place in &places.shown {
+    let shown = &places.shown[..places.shown.len().min(PLACES)];
+    for place in shown {
         let _ = write!(text, "\n  line {}:\n", place.line);
         push_indented(text, &place.snippet);
+        if let Some(unique) = &place.unique {
+            text.push_str("\n  to search for, since it is there only:\n");
+            push_indented(text, unique);
+        }
     }
-    if let Some(more) = places.total.checked_sub(places.shown.len()).filter(|more| *more > 0) {
+    if let Some(more) = places.total.checked_sub(shown.len()).filter(|more| *more > 0) {
         let _ = write!(text, "\n  and {}", count(more, "more place"));
     }
 }
@@ -236,6 +248,7 @@ fn explain(cause: MismatchCause) -> String {
         MismatchCause::LinesLeftOut => "lines of the file are left out".to_owned(),
         MismatchCause::AlreadyApplied => "the replacement occurs already".to_owned(),
         MismatchCause::ConsumedByEdit(index) => format!("edit {} replaced the text", index + 1),
+        MismatchCause::ConsumedByStaged => "an edit that was staged before replaced the text".to_owned(),
         MismatchCause::InOtherFile(index) => format!("it occurs in file {} of the request", index + 1),
     }
 }

@@ -97,10 +97,17 @@ fn plain_words(step: &NextStep) -> String {
              --all, in a plan replace_all"
                 .to_owned()
         }
+        NextStep::SearchOther => {
+            "name other files, or correct --glob, which is relative to the current folder; ignored and hidden files are \
+             searched if they are named, hidden ones also with --hidden"
+                .to_owned()
+        }
+        NextStep::NarrowSearch => "search fewer files with --glob, or allow more with --max-files".to_owned(),
         NextStep::LeaveOut => "the new text is there already: leave the edit out, if that is all".to_owned(),
         NextStep::AfterEdit { edit } => {
             format!("search for the text that edit {} leaves, or put this edit in front of it", edit + 1)
         }
+        NextStep::AfterStaged => "search for the text that is staged: see it with `txedit preview ID`".to_owned(),
         NextStep::InFile { file } => format!("move the edit to file {} of the plan, which has the text", file + 1),
         NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
         NextStep::StageAgain { id } => format!(

@@ -57,6 +57,8 @@ pub enum MismatchCause {
     AlreadyApplied,
     /// An earlier edit removed the text; its index.
     ConsumedByEdit(usize),
+    /// An edit that was staged by an earlier call removed the text.
+    ConsumedByStaged,
     /// It is in another file of the request; its index.
     InOtherFile(usize),
 }
@@ -110,6 +112,9 @@ impl MismatchCause {
                 "edit {} of this request changed that text: adapt old_string to its result, or make one edit of both",
                 index + 1
             ),
+            Self::ConsumedByStaged => {
+                "an edit that was staged before changed that text: adapt old_string to what is staged".into()
+            }
             Self::InOtherFile(index) => {
                 format!("it is in file {} of this request: move the edit there", index + 1)
             }
@@ -122,7 +127,9 @@ impl Diagnosis {
     #[must_use]
     pub fn advice(&self) -> String {
         let place = match self.cause {
-            Some(MismatchCause::ConsumedByEdit(_) | MismatchCause::InOtherFile(_)) => String::new(),
+            Some(
+                MismatchCause::ConsumedByEdit(_) | MismatchCause::ConsumedByStaged | MismatchCause::InOtherFile(_),
+            ) => String::new(),
             Some(_) => format!(" (see line {})", self.line),
             None if self.similarity < ALIKE => String::new(),
             None => format!(" (nearest: line {}, {:.0} % alike)", self.line, self.similarity * 100.0),

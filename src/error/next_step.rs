@@ -76,6 +76,10 @@ pub enum NextStep {
     SendNearest,
     /// Send the edit again with the text that makes one of several places unique, or for all of them.
     SendUnique,
+    /// Search other files: nothing matches the globs, or everything is ignored or hidden.
+    SearchOther,
+    /// Search fewer files, or allow more of them to change.
+    NarrowSearch,
     /// Leave the edit out, if its new text, which is in the file already, is all that is wanted.
     LeaveOut,
     /// Write the edit for the text that an earlier edit of the request leaves.
@@ -83,6 +87,8 @@ pub enum NextStep {
         /// The earlier edit, from 0.
         edit: usize,
     },
+    /// Write the edit for the text that the edits staged before leave, which a preview shows.
+    AfterStaged,
     /// Move the edit to the file of the request that has its text.
     InFile {
         /// The file, from 0.
@@ -143,8 +149,11 @@ impl fmt::Display for NextStep {
             Self::SendSuggestion => f.write_str("search for Diagnosis::suggestion"),
             Self::SendNearest => f.write_str("search for Diagnosis::nearest, if it is the place that is meant"),
             Self::SendUnique => f.write_str("search for MatchPlace::unique, or replace all"),
+            Self::SearchOther => f.write_str("other paths or globs of SearchTree, or SearchTree::hidden"),
+            Self::NarrowSearch => f.write_str("fewer paths of SearchTree, or a higher ReplaceGuard::max_files"),
             Self::LeaveOut => f.write_str("leave the edit out, if the new text there is what is wanted"),
             Self::AfterEdit { edit } => write!(f, "search for the text that edit {} leaves", edit + 1),
+            Self::AfterStaged => f.write_str("search for the text that is staged: Engine::preview(…)"),
             Self::InFile { file } => write!(f, "move the edit to file {} of the request", file + 1),
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),

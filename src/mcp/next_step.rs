@@ -6,13 +6,7 @@ use crate::path::shown;
 /// A step as a clause.
 pub(super) fn words(step: &NextStep) -> String {
     match step {
-        NextStep::Recover { id: None } => {
-            format!("send the call again, which recovers what is interrupted first; if it fails, {}", ask("recover"))
-        }
-        NextStep::Recover { id: Some(id) } => {
-            let ask = ask(&format!("recover {id}"));
-            format!("send the call again, which recovers transaction {id} first; if it fails, {ask}")
-        }
+        NextStep::Recover { id } => recover(id.as_deref()),
         NextStep::Decide { id, can_finish } => {
             let forward = if *can_finish { "--forward, " } else { "" };
             format!("{}, and to decide: {forward}--back or --discard", ask(&format!("recover {id}")))
@@ -47,9 +41,20 @@ pub(super) fn words(step: &NextStep) -> String {
             "send the `unique_old_string` of the place in `context.match_locations` as old_string, or replace_all: true"
                 .to_owned()
         }
+        NextStep::SearchOther => {
+            "correct `include` and `exclude`, whose globs are relative to the root (`*.rs` is one of every folder); ignored \
+             and hidden files are not searched"
+                .to_owned()
+        }
+        NextStep::NarrowSearch => {
+            "search fewer files with `include` and `exclude`, or send a higher `max_files`".to_owned()
+        }
         NextStep::LeaveOut => "new_string is there already: leave the edit out, if that is all".to_owned(),
         NextStep::AfterEdit { edit } => {
             format!("send an old_string that fits what edits[{edit}] leaves, or put this edit in front of it")
+        }
+        NextStep::AfterStaged => {
+            "send an old_string that fits what is staged, which preview_transaction shows".to_owned()
         }
         NextStep::InFile { file } => format!("move the edit to files[{file}], which has the text"),
         NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
@@ -63,6 +68,14 @@ pub(super) fn words(step: &NextStep) -> String {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
         }
     }
+}
+
+fn recover(id: Option<&str>) -> String {
+    let (what, command) = match id {
+        None => ("what is interrupted".to_owned(), "recover".to_owned()),
+        Some(id) => (format!("transaction {id}"), format!("recover {id}")),
+    };
+    format!("send the call again, which recovers {what} first; if it fails, {}", ask(&command))
 }
 
 /// No tool does this, so a person must.

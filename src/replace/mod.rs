@@ -106,8 +106,29 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
         let change = Change::Edit { edits, rename: None };
         found.request.files.push(FileRequest { path: path.into(), expected_hash: Some(digest), change, mode: None });
     }
+    check_searched(&found, tree)?;
     guard.check(&found)?;
     Ok(found)
+}
+
+/// Verifies that there was anything to search.
+fn check_searched(found: &Replacements, tree: &SearchTree) -> Result<()> {
+    if found.searched + found.binary > 0 {
+        return Ok(());
+    }
+    // The path is not named: the caller must not learn whether the file exists, either.
+    if let Some(why) = &found.why_barred {
+        let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: the place {why}"));
+        return Err(error.with_next(NextStep::to_allow(why)));
+    }
+    let mut message = match tree.globs.as_slice() {
+        [] => "nothing was searched: there are no files that are neither ignored nor hidden".to_owned(),
+        globs => format!("nothing was searched: no file matches {}", globs.join(", ")),
+    };
+    if let Some(warning) = found.warnings.first() {
+        let _ = write!(message, "; {warning}");
+    }
+    Err(Error::new(ErrorKind::MatchNotFound, message).with_next([NextStep::SearchOther]))
 }
 
 impl ReplaceGuard {
@@ -118,11 +139,6 @@ impl ReplaceGuard {
             return Err(Error::new(ErrorKind::MatchCountMismatch, message));
         }
         if matches == 0 && self.expected_matches.is_none() {
-            // The path is not named: the caller must not learn whether the file exists, either.
-            if let Some(why) = found.why_barred.as_ref().filter(|_| found.searched + found.binary == 0) {
-                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: the place {why}"));
-                return Err(error.with_next(NextStep::to_allow(why)));
-            }
             let mut message = format!(
                 "the pattern was not found in {} files ({} binary ones were skipped)",
                 found.searched, found.binary
@@ -136,9 +152,8 @@ impl ReplaceGuard {
             return Err(Error::new(ErrorKind::MatchNotFound, message));
         }
         if let Some(most) = self.max_files.filter(|most| files > *most) {
-            let message =
-                format!("{files} files would change, more than the {most} that may: narrow the paths or the pattern");
-            return Err(Error::new(ErrorKind::RequestTooLarge, message));
+            let message = format!("{files} files would change, more than the {most} that may");
+            return Err(Error::new(ErrorKind::RequestTooLarge, message).with_next([NextStep::NarrowSearch]));
         }
         Ok(())
     }

@@ -49,6 +49,7 @@ fn steps_of_text(error: &Error) -> Vec<NextStep> {
     };
     match diagnosis.cause {
         Some(MismatchCause::ConsumedByEdit(edit)) => vec![NextStep::AfterEdit { edit }],
+        Some(MismatchCause::ConsumedByStaged) => vec![NextStep::AfterStaged],
         Some(MismatchCause::InOtherFile(file)) => vec![NextStep::InFile { file }],
         Some(MismatchCause::AlreadyApplied) => vec![NextStep::LeaveOut],
         _ if diagnosis.suggestion.is_some() => vec![NextStep::SendSuggestion],
@@ -144,12 +145,18 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::SymlinkLoop => "Name the file that the symlinks were meant to lead to.",
         K::FileTooLarge => "Leave this file out; it is too large to be edited.",
         K::EmptyEdits => "Give at least one edit with old_string and new_string.",
-        K::EmptyOldString => "Give the text to be replaced as old_string; use `content` to write a whole file.",
+        K::EmptyOldString => {
+            "Give the text to be replaced as old_string; a whole file is written with `content` instead of `edits` (in \
+             multi_edit_files or a plan)."
+        }
         K::DuplicateOldString => {
             "Merge the edits with this old_string into one, or make each old_string more specific."
         }
         K::DuplicateFilePath => "Put all edits of this file into one entry of `files`.",
-        K::EmptyFile => "Use `content` with if_exists: \"replace\" to write into an empty file.",
+        K::EmptyFile => {
+            "Write into an empty file with `content` and if_exists: \"replace\" instead of `edits` (in multi_edit_files or a \
+             plan)."
+        }
         K::MatchNotFound => "Read the file to see current content, then retry with correct old_string.",
         K::AmbiguousMatch => "Use replace_all: true or make old_string more specific.",
         K::MatchCountMismatch => "Read the file, then correct expected_matches or make old_string more specific.",

@@ -78,6 +78,9 @@ pub(crate) struct EditArgs {
     /// Replace every occurrence; there must be at least one
     #[arg(long)]
     pub(crate) all: bool,
+    /// If there are several, name those nearest to line N
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub(crate) near_line: Option<usize>,
     /// The comparison of texts
     #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
     pub(crate) matching: MatchArg,

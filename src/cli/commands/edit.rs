@@ -22,7 +22,7 @@ pub(super) fn run(args: &EditArgs, options: &CommonOptions) -> Result<Answer, Fa
 }
 
 fn request(args: &EditArgs, options: &CommonOptions) -> Request {
-    let count = if args.all { Count::All } else { Count::Once };
+    let count = if args.all { Count::All } else { args.near_line.map_or(Count::Once, Count::OnceNear) };
     let edit = Edit {
         anchor: Anchor::Text { text: args.old.as_bytes().to_vec(), count, matching: args.matching.into() },
         replacement: args.new.as_bytes().to_vec(),

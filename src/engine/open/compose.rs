@@ -48,6 +48,7 @@ pub(super) fn compose(staged: &[StagedEntry], added: &Request) -> Result<Vec<Com
         results: results.collect(),
         positions: positions(staged),
         vacated: staged.iter().filter_map(StagedEntry::vacated).collect(),
+        vacated_now: HashSet::new(),
         there: staged.iter().filter(|entry| entry.was_there()).map(|entry| entry.file.path.to_path_buf()).collect(),
         findings: Findings::new(),
     };
@@ -68,6 +69,8 @@ struct Composition {
     positions: HashMap<PathBuf, usize>,
     /// The paths from which entries that nothing was added to take a file away.
     vacated: HashSet<PathBuf>,
+    /// The paths from which what is added takes a file away.
+    vacated_now: HashSet<PathBuf>,
     /// The paths at which a file was when something was staged for it.
     there: HashSet<PathBuf>,
     findings: Findings,
@@ -93,11 +96,19 @@ impl StagedEntry {
 }
 
 impl Composition {
+    /// Returns whether an entry changes the file at a path, or leaves one there.
+    fn is_touched(&self, path: &Path) -> bool {
+        let is_it = self.positions.contains_key(path) || self.vacated.contains(path) || self.vacated_now.contains(path);
+        debug_assert_eq!(is_it, self.entries.iter().flatten().any(|under| touches(&under.staged.file, path)));
+        is_it
+    }
+
     fn add(&mut self, file: FileIndex, entry: &FileRequest) -> Result<()> {
-        let Self { entries, results, positions, vacated, there, findings } = self;
+        let is_touched = entry.origin().is_some_and(|from| self.is_touched(from.as_path()));
+        let Self { entries, results, positions, vacated, vacated_now, there, findings } = self;
         let mut refuse = |field, kind, message: String| findings.push(kind, at_file(file.0, Some(field)), message);
         if let Change::Copy { from, .. } = &entry.change
-            && entries.iter().flatten().any(|under| touches(&under.staged.file, from))
+            && is_touched
         {
             let message = format!("{} is staged here already; commit first, then copy it", from.display());
             refuse("copy_from", ErrorKind::ValidationFailed, message);
@@ -129,6 +140,7 @@ impl Composition {
                 positions.entry(result.to_path_buf()).or_insert(entries.len());
             }
             let staged = StagedEntry { file: entry.clone(), base: None };
+            vacated_now.extend(staged.vacated());
             entries
                 .push(Some(ComposedEntry { staged, added: Some(AddedEntry { file, first_edit: Some(EditIndex(0)) }) }));
             return Ok(());
@@ -146,6 +158,7 @@ impl Composition {
                     positions.entry(result.to_path_buf()).or_insert(at);
                 }
                 under.staged.file = merged;
+                vacated_now.extend(under.staged.vacated());
                 under.added = Some(AddedEntry { file, first_edit });
             }
             Merged::Gone => {

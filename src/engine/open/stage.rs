@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::compose::{ComposedEntry, StagedEntry, compose};
+use super::compose::{AddedEntry, ComposedEntry, StagedEntry, compose};
 use super::settle::{self, RebasedFiles};
 use super::store::{self, OpenedFolder};
 use super::stored::{StoredBase, StoredFile};
@@ -13,7 +13,7 @@ use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Diagnosis, Error, ErrorKind, MismatchCause, Result};
 use crate::index::{EditIndex, FileIndex};
 use crate::path::AskedPath;
 use crate::request::validate::Findings;
@@ -188,11 +188,34 @@ fn added_reports(tried: &[TriedEntry]) -> Vec<FileReport> {
 fn name(composed: &[ComposedEntry], error: Error) -> Error {
     let Some(added) = error.file().and_then(|file| composed.get(file)?.added) else { return error.in_no_file() };
     let edit = error.edit().zip(added.first_edit).and_then(|(edit, EditIndex(first))| edit.checked_sub(first));
-    let error = error.in_file(added.file);
+    let error = with_cause(composed, added, error.in_file(added.file));
     match edit {
         Some(edit) => error.in_edit(EditIndex(edit)),
         None => error,
     }
+}
+
+/// The cause of an edit that found nothing, in terms of what was just added: edits staged before have no number that the
+/// caller knows.
+fn with_cause(composed: &[ComposedEntry], added: AddedEntry, error: Error) -> Error {
+    let Detail::NoMatch(before) = error.details() else { return error };
+    let cause = match before.cause {
+        Some(MismatchCause::ConsumedByEdit(edit)) => {
+            let first = added.first_edit.map_or(0, |EditIndex(first)| first);
+            Some(edit.checked_sub(first).map_or(MismatchCause::ConsumedByStaged, MismatchCause::ConsumedByEdit))
+        }
+        Some(MismatchCause::InOtherFile(file)) => {
+            let other = composed.get(file).and_then(|entry| entry.added);
+            other.map(|other| MismatchCause::InOtherFile(other.file.0))
+        }
+        cause => cause,
+    };
+    let (before, diagnosis) = (before.clone(), Box::new(Diagnosis { cause, ..(**before).clone() }));
+    let words = |message: &str| {
+        let start = message.strip_suffix(&before.advice()).unwrap_or(message);
+        format!("{start}{}", diagnosis.advice())
+    };
+    error.reworded(words).detail(Detail::NoMatch(diagnosis.clone()))
 }
 
 /// The paths that an entry names.

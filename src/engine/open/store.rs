@@ -185,7 +185,13 @@ fn expired(id: &str) -> Error {
 fn unknown(workspace: &Workspace, id: &str) -> Error {
     let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
     match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
-        Some(opened) if opened.as_second() + lifetime < id::instant(workspace.now()).as_second() => expired(id),
+        Some(opened) if opened.as_second() + lifetime < id::instant(workspace.now()).as_second() => {
+            let hours = lifetime / 3600;
+            let message = format!(
+                "there is no open transaction {id} here: if there was one, it lapsed {hours} hours after its last stage"
+            );
+            Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)
+        }
         _ => {
             let message = format!("there is no open transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)

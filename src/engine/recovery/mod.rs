@@ -114,7 +114,7 @@ fn examine(
     options: RecoverOptions,
     run: Run<'_>,
 ) -> Result<std::result::Result<Actionable, Left>> {
-    let (status, folder) = interrupted::examine(state, id, &|untrusted| is_trusted(options, untrusted))?;
+    let (status, folder) = interrupted::examine_to_recover(state, id, &|untrusted| is_trusted(options, untrusted))?;
     let (mut journal, journal_state) = match Left::of(status) {
         Ok(hot) => hot,
         Err(left) => return Ok(Err(left)),

@@ -62,7 +62,7 @@ fn discard_interrupted(
     options: RecoverOptions,
     planned: Planned<'_>,
 ) -> Result<Recovered> {
-    let (status, folder) = interrupted::examine(state, id, &|_| true)?;
+    let (status, folder) = interrupted::examine_to_recover(state, id, &|_| true)?;
     let plan = match (Left::of(status), &folder) {
         (Ok((journal, journal_state)), Some(folder)) => plan_discard(state, id, folder, (journal, journal_state)),
         (Err(Left::Corrupt(problem)), Some(_)) => {

@@ -1,9 +1,11 @@
 //! Interrupted transactions: the folders in `txn/`, and whether they may be recovered.
 
 use std::io::{BufRead, BufReader, Read};
+use std::time::Duration;
 
 use super::files::Reading;
 use super::folder::owner;
+use super::lock::Pauses;
 use super::private::{self, Opening, Refusal};
 use super::state::{Section, StateFolder, open_transaction};
 use super::sweep;
@@ -13,6 +15,9 @@ use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
+
+/// Attempts at a lock that a process which only examines may hold: 50 to 100 milliseconds.
+const EXAMINED: usize = 8;
 
 /// The status of a folder in `txn/`, by its journal.
 #[derive(Debug)]
@@ -108,6 +113,24 @@ pub(crate) fn examine(
         }
     };
     Ok((status, Some(folder)))
+}
+
+/// As [`examine`], for a recovery: a process that only examines the transaction, as `status` does, holds its lock for a
+/// moment, and is waited for.
+pub(crate) fn examine_to_recover(
+    state: &StateFolder,
+    id: &str,
+    dismissed: &dyn Fn(Untrusted) -> bool,
+) -> Result<(JournalStatus, Option<Handle>)> {
+    let mut pauses = Pauses::new();
+    for _ in 0..EXAMINED {
+        let (status, folder) = examine(state, id, dismissed)?;
+        if !matches!(status, JournalStatus::Running) {
+            return Ok((status, folder));
+        }
+        pauses.sleep(Duration::MAX);
+    }
+    examine(state, id, dismissed)
 }
 
 /// The reason why a journal is not used: it was not written here, or a process of another machine may own it.

@@ -175,6 +175,7 @@ fn cause(cause: MismatchCause) -> (&'static str, Option<usize>) {
         MismatchCause::LinesLeftOut => ("lines_left_out", None),
         MismatchCause::AlreadyApplied => ("already_applied", None),
         MismatchCause::ConsumedByEdit(edit) => ("consumed_by_edit", Some(edit)),
+        MismatchCause::ConsumedByStaged => ("consumed_by_staged", None),
         MismatchCause::InOtherFile(file) => ("in_other_file", Some(file)),
     }
 }
@@ -200,6 +201,7 @@ mod tests {
             MismatchCause::LinesLeftOut,
             MismatchCause::AlreadyApplied,
             MismatchCause::ConsumedByEdit(3),
+            MismatchCause::ConsumedByStaged,
             MismatchCause::InOtherFile(3),
         ];
         let words: std::collections::HashSet<_> = causes.map(|it| cause(it).0).into();

@@ -1,5 +1,6 @@
 //! What recovery reads and what it does: the journal, the state folder, a rollback that is not whole.
 
+mod examined;
 mod journal_format;
 mod lost;
 mod partly;

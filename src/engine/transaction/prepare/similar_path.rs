@@ -59,10 +59,12 @@ impl Engine {
         Ok((kind == FileKind::File).then_some(found))
     }
 
-    /// The file anywhere in the workspace that has the name, if there is only one.
-    fn only_of_that_name(&self, path: &Path) -> Result<Option<PathBuf>> {
-        let Some(wanted) = path.file_name() else { return Ok(None) };
-        let (mut folders, mut only, mut looked_at) = (VecDeque::from([PathBuf::new()]), None, 0);
+    /// The file anywhere in the workspace whose path ends as the one that was asked for, which may have been written for
+    /// another folder, if there is only one; or else the one with its name.
+    fn only_of_that_name(&self, asked: &Path) -> Result<Option<PathBuf>> {
+        let Some(wanted) = asked.file_name() else { return Ok(None) };
+        let (mut folders, mut looked_at) = (VecDeque::from([PathBuf::new()]), 0);
+        let (mut with_path, mut with_name) = (Candidate::None, Candidate::None);
         while let Some(path) = folders.pop_front() {
             let Some(folder) = self.workspace.find_folder(&self.workspace.root, &path)? else { continue };
             for name in self.workspace.list(&folder)? {
@@ -70,20 +72,41 @@ impl Engine {
                 if looked_at > NAMES {
                     return Ok(None);
                 }
-                let kind = self.kind_of(&folder, &name);
-                if kind == Some(FileKind::File) && name == wanted && only.replace(path.join(&name)).is_some() {
-                    return Ok(None);
-                }
-                if kind == Some(FileKind::Folder) && !is_passed_over(&name) {
-                    folders.push_back(path.join(&name));
+                match self.kind_of(&folder, &name) {
+                    Some(FileKind::File) if name == wanted => {
+                        let found = path.join(&name);
+                        if found.ends_with(asked) {
+                            with_path.add(found.clone());
+                        }
+                        with_name.add(found);
+                    }
+                    Some(FileKind::Folder) if !is_passed_over(&name) => folders.push_back(path.join(&name)),
+                    _ => {}
                 }
             }
         }
-        Ok(only)
+        Ok(with_path.only().or_else(|| with_name.only()))
     }
 
     fn kind_of(&self, folder: &Handle, name: &OsStr) -> Option<FileKind> {
         self.workspace.stat(Name::new(folder, name)).ok()?.map(|stat| stat.kind)
+    }
+}
+
+/// The files that may be meant.
+enum Candidate {
+    None,
+    One(PathBuf),
+    Several,
+}
+
+impl Candidate {
+    fn add(&mut self, path: PathBuf) {
+        *self = if matches!(self, Self::None) { Self::One(path) } else { Self::Several };
+    }
+
+    fn only(self) -> Option<PathBuf> {
+        if let Self::One(path) = self { Some(path) } else { None }
     }
 }
 

@@ -19,6 +19,7 @@ mod late;
 mod manuals;
 mod moved_away;
 mod names;
+mod nearest;
 mod once;
 mod patches;
 mod recovered_first;

@@ -11,6 +11,7 @@ mod errors;
 mod hostile;
 mod http;
 mod lifecycle;
+mod mended;
 mod notices;
 mod patches;
 mod paths;

@@ -193,12 +193,16 @@ fn a_conflict_of_an_open_transaction_is_mended_by_the_answer() {
 
 #[test]
 fn a_path_that_leads_nowhere_is_mended_by_the_answer() {
-    let files = [("src/Parser.rs", "one\n"), ("lib/deep/only.rs", "one\n"), ("x/twice", "one\n"), ("y/twice", "one\n")];
-    let root = Root::with(&files);
+    let named = ["src/Parser.rs", "lib/deep/only.rs", "x/twice", "y/twice", "x/sub/mod.rs", "y/other/mod.rs"];
+    let root = Root::with(&named.map(|path| (path, "one\n")));
     let mut agent = root.open(&[]);
-    for (named, meant) in
-        [("src/parser.rs", "src/Parser.rs"), ("SRC/parser.rs", "src/Parser.rs"), ("only.rs", "lib/deep/only.rs")]
-    {
+    for (named, meant) in [
+        ("src/parser.rs", "src/Parser.rs"),
+        ("SRC/parser.rs", "src/Parser.rs"),
+        ("only.rs", "lib/deep/only.rs"),
+        // As it is named in the folder x.
+        ("sub/mod.rs", "x/sub/mod.rs"),
+    ] {
         let failed = agent.failed("multi_edit", &edit(&root, named, "one", "1"), "VALIDATION_FAILED");
         let finding = &failed["errors"][0];
         assert_eq!((&finding["code"], &finding["did_you_mean"]), (&json!("FILE_NOT_FOUND"), &json!(root.name(meant))));
@@ -214,4 +218,50 @@ fn a_path_that_leads_nowhere_is_mended_by_the_answer() {
         let failed = agent.failed("multi_edit", &edit(&root, named, "one", "1"), "VALIDATION_FAILED");
         assert_eq!(failed["errors"][0]["did_you_mean"], Value::Null, "{failed:#}");
     }
+}
+
+#[test]
+fn a_search_in_no_file_says_which_words_of_the_call_were_in_the_way() {
+    let root = Root::with(&[("src/a.rs", "one\n")]);
+    let mut agent = root.open(&[]);
+    let call = |include: &str| json!({"pattern": "one", "replacement": "1", "include": [include]});
+    let failed = agent.failed("replace_in_files", &call("*.py"), "MATCH_NOT_FOUND");
+    assert!(text(&failed["error"]).contains("no file matches *.py"), "{failed:#}");
+    assert!(hint(&failed).contains("`include`") && !hint(&failed).contains("old_string"), "{failed:#}");
+    // A pattern that is in no file is another matter.
+    let failed = agent.failed("replace_in_files", &json!({"pattern": "two", "replacement": "2"}), "MATCH_NOT_FOUND");
+    assert!(hint(&failed).contains("pattern") && !hint(&failed).contains("`include`"), "{failed:#}");
+    agent.done("replace_in_files", &call("*.rs"));
+}
+
+#[test]
+fn edits_that_were_staged_before_are_told_from_those_of_the_call() {
+    let root = Root::with(&[("a.txt", "one two three\n"), ("b.txt", "four\n")]);
+    let mut agent = root.open(&[]);
+    let staged = agent.done(
+        "stage_edits",
+        &json!({"files": [edit(&root, "a.txt", "one", "1"), edit(&root, "b.txt", "four", "4 five")]}),
+    );
+    let call = |edits: Value| json!({"transaction_id": staged["transaction_id"], "files": [{"file_path": root.name("a.txt"), "edits": edits}]});
+    let pair = |old: &str, new: &str| json!({"old_string": old, "new_string": new});
+    let failed = agent.failed("stage_edits", &call(json!([pair("three", "3"), pair("one", "I")])), "MATCH_NOT_FOUND");
+    assert_eq!(
+        (&failed["context"]["cause"], &failed["context"]["cause_index"]),
+        (&json!("consumed_by_staged"), &Value::Null)
+    );
+    assert_eq!(failed["failed_edit_index"], 1, "{failed:#}");
+    assert!(text(&failed["error"]).contains("staged before"), "{failed:#}");
+    assert!(hint(&failed).contains("preview_transaction"), "{failed:#}");
+    let preview = agent.done("preview_transaction", &json!({"transaction_id": staged["transaction_id"]}));
+    assert!(text(&preview["diff"]).contains("+1 two three"), "{preview:#}");
+    // The edits of the call itself are counted from its first, and a file of another call has no number in this one.
+    let failed =
+        agent.failed("stage_edits", &call(json!([pair("two three", "2"), pair("two", "II")])), "MATCH_NOT_FOUND");
+    assert_eq!(
+        (&failed["context"]["cause"], &failed["context"]["cause_index"]),
+        (&json!("consumed_by_edit"), &json!(0))
+    );
+    let failed = agent.failed("stage_edits", &call(json!([pair("five", "5")])), "MATCH_NOT_FOUND");
+    assert_eq!(failed["context"]["cause"], Value::Null, "{failed:#}");
+    agent.done("stage_edits", &call(json!([pair("three", "3"), pair("1 two", "I two")])));
 }
