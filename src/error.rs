@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use crate::errno::{self, Errno};
 use crate::index::{EditIndex, FileIndex};
 
+pub use crate::charset::NotACharset;
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
-pub use detail::{Conflict, Detail, Diverged, Finding, KeptContent, NotOld, Outcome};
+pub use detail::{Conflict, Detail, Diverged, EncodingFault, Finding, KeptContent, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
 pub use next_step::NextStep;

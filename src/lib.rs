@@ -73,6 +73,7 @@
 )]
 
 mod cancel;
+mod charset;
 pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -102,6 +103,7 @@ mod text;
 pub mod wire;
 
 pub use cancel::CancelToken;
+pub use charset::Charset;
 pub use check::Check;
 pub use dialect::Patch;
 pub use digest::Digest;

@@ -70,6 +70,9 @@ pub const LOOKED_AT_BYTES: u64 = 16 << 20;
 /// Bytes up to which a file is edited in memory. Of a larger one only the parts that its edits can touch are loaded.
 pub const WHOLE_BYTES: u64 = 4 << 20;
 
+/// Bytes of an edited file in another encoding than UTF-8: it is decoded as a whole, which takes several times its size.
+pub const DECODED_FILE_BYTES: u64 = 64 << 20;
+
 /// The unit in which contents are read, hashed and copied.
 pub const CHUNK_BYTES: usize = 256 << 10;
 

@@ -76,7 +76,7 @@ impl Failure {
         let mut text = String::new();
         let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(error.message()));
         match error.details() {
-            Detail::None | Detail::SameKey | Detail::PartlyDeleted => {}
+            Detail::None | Detail::SameKey | Detail::PartlyDeleted | Detail::Encoding(_) => {}
             Detail::Findings(findings) => {
                 for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);
@@ -282,6 +282,7 @@ mod tests {
             expected_hash: None,
             change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
             mode: None,
+            encoding: None,
         };
         let places =
             MatchPlaces { total: 7, shown: vec![MatchPlace { line: 4, snippet: "4 | a".to_owned(), unique: None }] };

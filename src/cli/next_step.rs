@@ -109,6 +109,11 @@ fn plain_words(step: &NextStep) -> String {
         }
         NextStep::AfterStaged => "search for the text that is staged: see it with `txedit preview ID`".to_owned(),
         NextStep::InFile { file } => format!("move the edit to file {} of the plan, which has the text", file + 1),
+        NextStep::NameEncoding => "if it is text, name its encoding: --encoding, in a plan `encoding`".to_owned(),
+        NextStep::EncodingOfMark => "leave the encoding out: the mark of the file says it".to_owned(),
+        NextStep::WithoutCharacter { character } => {
+            format!("write it without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
+        }
         NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
         NextStep::StageAgain { id } => format!(
             "it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again"

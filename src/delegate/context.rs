@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::config::DelegateSettings;
+use crate::charset::Charset;
 use crate::digest::Digest;
 use crate::engine::{Engine, Run};
 use crate::error::ErrorKind;
@@ -29,6 +30,8 @@ pub struct ContextFile {
     pub text: String,
     /// The digest of the content.
     pub digest: Digest,
+    /// The encoding of the file, if that is another than UTF-8.
+    pub encoding: Option<Charset>,
 }
 
 impl DelegateContext {
@@ -38,7 +41,7 @@ impl DelegateContext {
         let mut room = limits::DELEGATE_CONTEXT_BYTES;
         for (index, named) in files.iter().enumerate() {
             let place = ["files".to_owned(), index.to_string()];
-            match read::text_file(engine, named, &place, settings.file_bytes, run) {
+            match read::text_file(engine, named, &place, (settings.file_bytes, None), run) {
                 Ok(TextFile { path, .. }) if context.files.iter().any(|file| file.path == path) => {
                     let reason = "it is named twice, and shown once".to_owned();
                     context.skipped.push(SkippedFile::new(named, ErrorKind::DuplicateFilePath, reason));
@@ -51,9 +54,14 @@ impl DelegateContext {
                     );
                     context.skipped.push(SkippedFile::new(named, ErrorKind::FileTooLarge, reason));
                 }
-                Ok(TextFile { path, digest, text }) => {
+                // It comes back as a whole, in which these bytes would be lost.
+                Ok(TextFile { malformed: 1.., .. }) => {
+                    let reason = "it has malformed bytes".to_owned();
+                    context.skipped.push(SkippedFile::new(named, ErrorKind::InvalidEncoding, reason));
+                }
+                Ok(TextFile { path, digest, text, encoding, .. }) => {
                     room -= text.len() as u64;
-                    context.files.push(ContextFile { named: named.clone(), path, text, digest });
+                    context.files.push(ContextFile { named: named.clone(), path, text, digest, encoding });
                 }
                 Err(skipped) => context.skipped.push(skipped),
             }

@@ -78,6 +78,7 @@ impl Desk {
                         if_exists: if copy.is_some() { IfExists::Replace } else { IfExists::Fail },
                     },
                     mode: None,
+                    encoding: copy.and_then(|copy| copy.encoding),
                 }),
             }
         }
@@ -87,6 +88,7 @@ impl Desk {
             expected_hash: Some(file.digest),
             change: Change::Delete,
             mode: None,
+            encoding: None,
         }));
         Ok((request, warnings))
     }

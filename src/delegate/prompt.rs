@@ -99,7 +99,13 @@ mod tests {
     use crate::digest::Digest;
 
     fn shown(named: &str, text: &str) -> ContextFile {
-        ContextFile { named: named.to_owned(), path: named.into(), text: text.to_owned(), digest: Digest::of(b"") }
+        ContextFile {
+            named: named.to_owned(),
+            path: named.into(),
+            text: text.to_owned(),
+            digest: Digest::of(b""),
+            encoding: None,
+        }
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl<'p> EnvelopeReader<'p> {
             Some(to) if edits.is_empty() => Change::Rename(rename_to(to)),
             Some(to) => Change::Edit { edits, rename: Some(rename_to(to)) },
         };
-        files.push(FileRequest { path: path.into(), expected_hash: None, change, mode: None });
+        files.push(FileRequest::new(path, change));
         Ok(())
     }
 

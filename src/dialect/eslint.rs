@@ -63,6 +63,7 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
             expected_hash: Some(Digest::of(text.as_bytes())),
             change: Change::Edit { edits, rename: None },
             mode: None,
+            encoding: None,
         });
     }
     Ok(found)

@@ -51,19 +51,20 @@ impl PatchFiles {
             expected_hash: None,
             change: Change::Edit { edits, rename: None },
             mode,
+            encoding: None,
         })
     }
 
     /// Adds a new file.
     pub(super) fn create(&mut self, path: PathBuf, content: Vec<u8>, mode: Option<Mode>) -> usize {
         let change = Change::Write { content, if_exists: IfExists::Fail };
-        self.push(FileRequest { path: path.into(), expected_hash: None, change, mode })
+        self.push(FileRequest { mode, ..FileRequest::new(path, change) })
     }
 
     /// Adds a deleted file; with its content, if the patch has it.
     pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
         let expected_hash = content.map(Digest::of);
-        self.push(FileRequest { path: path.into(), expected_hash, change: Change::Delete, mode: None })
+        self.push(FileRequest { path: path.into(), expected_hash, change: Change::Delete, mode: None, encoding: None })
     }
 
     /// Adds any change of a file. Validation decides whether several changes of one file exclude each other.

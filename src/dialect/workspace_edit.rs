@@ -193,7 +193,7 @@ impl Fates {
                 // No change at all: a document without an edit, a name changed and changed back.
                 _ => continue,
             };
-            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode: None });
+            files.push(FileRequest::new(path, change));
             files.origins.push(origin);
         }
         if files.list.is_empty() {

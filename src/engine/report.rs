@@ -146,7 +146,7 @@ pub struct Extra {
     pub renamed_to: Option<AskedPath>,
     /// The backup of the old content.
     pub backup: Option<PathBuf>,
-    /// The whole new content, if it was asked for.
+    /// The whole new content, if it was asked for; decoded, if it is in another encoding than UTF-8.
     pub content: Option<Vec<u8>>,
     /// A bounded unified diff, for a dry run.
     pub diff: Option<String>,

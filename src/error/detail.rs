@@ -106,6 +106,18 @@ pub struct Diverged {
     pub theirs: String,
 }
 
+/// What is wrong with the encoding of a file, or of what would be put into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodingFault {
+    /// The file is not UTF-8, and the request does not name its encoding.
+    NotNamed,
+    /// The byte-order mark of the file is that of another encoding than the request names.
+    Contradicted,
+    /// The encoding of the file does not have this character.
+    Unmappable(char),
+}
+
 /// Details of a failure beyond its kind.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -129,4 +141,6 @@ pub enum Detail {
     PartlyDeleted,
     /// Both sides of a file that changed after something was staged for it.
     Diverged(Box<Diverged>),
+    /// What is wrong with the encoding of a file.
+    Encoding(EncodingFault),
 }

@@ -42,7 +42,7 @@ pub enum ErrorKind {
     AmbiguousMatch,
     /// It does not occur as often as `expected_matches` says.
     MatchCountMismatch,
-    /// The file is not text, or not UTF-8.
+    /// The file is not text in UTF-8 and no `encoding` is named, or the new text cannot be written in that encoding.
     InvalidEncoding,
     /// The content is not the expected one.
     HashMismatch,

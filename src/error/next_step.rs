@@ -94,6 +94,15 @@ pub enum NextStep {
         /// The file, from 0.
         file: usize,
     },
+    /// Name the encoding of the file with the edits, if it is text.
+    NameEncoding,
+    /// Leave the encoding out of the request, or name the one that the byte-order mark of the file says.
+    EncodingOfMark,
+    /// Write the new text without a character that the encoding of the file does not have, or convert the file first.
+    WithoutCharacter {
+        /// The character.
+        character: char,
+    },
     /// Look at a new preview, and commit with its hash.
     PreviewAgain,
     /// Roll back the open transaction, read its files, and stage the edits again: it does not fit them any more.
@@ -155,6 +164,11 @@ impl fmt::Display for NextStep {
             Self::AfterEdit { edit } => write!(f, "search for the text that edit {} leaves", edit + 1),
             Self::AfterStaged => f.write_str("search for the text that is staged: Engine::preview(…)"),
             Self::InFile { file } => write!(f, "move the edit to file {} of the request", file + 1),
+            Self::NameEncoding => f.write_str("FileRequest::encoding, if the file is text"),
+            Self::EncodingOfMark => f.write_str("a FileRequest without encoding, or with that of the mark"),
+            Self::WithoutCharacter { character } => {
+                write!(f, "write it without U+{:04X}, or convert the file to UTF-8", u32::from(*character))
+            }
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
             Self::Rebase => f.write_str("UndoOptions::rebase"),

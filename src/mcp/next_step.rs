@@ -57,6 +57,13 @@ pub(super) fn words(step: &NextStep) -> String {
             "send an old_string that fits what is staged, which preview_transaction shows".to_owned()
         }
         NextStep::InFile { file } => format!("move the edit to files[{file}], which has the text"),
+        NextStep::NameEncoding => {
+            "if the file is text, send its `encoding` with the edits, like \"windows-1252\" or \"utf-16le\"".to_owned()
+        }
+        NextStep::EncodingOfMark => "send the edits without `encoding`: the mark of the file says it".to_owned(),
+        NextStep::WithoutCharacter { character } => {
+            format!("send new_string without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
+        }
         NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
         NextStep::StageAgain { id } => format!(
             "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"

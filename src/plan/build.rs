@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Access, Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
+use crate::charset::Charset;
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::path::RelPath;
 use crate::request::edit::Edit;
 use crate::request::{self, FileRequest, Mode};
-use crate::text::{self, Applied, Edited, RefusedEdit, splice::Splices};
+use crate::text::{Applied, Edited, RefusedEdit, encoded, splice::Splices};
 
 /// A path that a request names, resolved.
 #[derive(Debug, Clone)]
@@ -47,8 +48,8 @@ const HASHED_TOGETHER: usize = 64 << 10;
 pub trait Base {
     /// The size in bytes.
     fn size(&self) -> usize;
-    /// The result of edits.
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>, Error>;
+    /// The result of edits, in the encoding that is named for the content.
+    fn edit(&self, edits: &[Edit], encoding: Option<Charset>) -> Result<Result<Edited, RefusedEdit>, Error>;
     /// The digest of the content after splices.
     fn spliced(&self, splices: &Splices) -> Result<Digest, Error>;
 }
@@ -58,8 +59,8 @@ impl Base for Vec<u8> {
         self.len()
     }
 
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>, Error> {
-        Ok(text::edit(self, edits))
+    fn edit(&self, edits: &[Edit], encoding: Option<Charset>) -> Result<Result<Edited, RefusedEdit>, Error> {
+        Ok(encoded::edit(self, encoding, edits))
     }
 
     fn spliced(&self, splices: &Splices) -> Result<Digest, Error> {
@@ -130,12 +131,16 @@ impl Builder {
         let mut applied = Vec::new();
         let new = match &request.change {
             request::Change::Delete => None,
-            request::Change::Write { content, .. } => Some(self.written(target_ids.subject, content, request.mode)),
+            request::Change::Write { content, .. } => {
+                let content =
+                    encoded::content(content, request.encoding).map_err(|refused| refused.into_error(file))?;
+                Some(self.written(target_ids.subject, &content, request.mode))
+            }
             request::Change::Rename(_) | request::Change::Mode => {
                 Some(Self::moved(target_ids.subject, self.present(target_ids.subject)?, request.mode))
             }
             request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
-                let edited = base.edit(edits)?.map_err(|refused| {
+                let edited = base.edit(edits, request.encoding)?.map_err(|refused| {
                     Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
                 })?;
                 applied = edited.applied;

@@ -104,7 +104,13 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
     for (path, (digest, matches, edits)) in by_path {
         found.files.push((path.clone(), matches));
         let change = Change::Edit { edits, rename: None };
-        found.request.files.push(FileRequest { path: path.into(), expected_hash: Some(digest), change, mode: None });
+        found.request.files.push(FileRequest {
+            path: path.into(),
+            expected_hash: Some(digest),
+            change,
+            mode: None,
+            encoding: None,
+        });
     }
     check_searched(&found, tree)?;
     guard.check(&found)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::edit::{Anchor, Count, Edit, Matching};
 use super::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use crate::charset::Charset;
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::path::AskedPath;
@@ -132,7 +133,7 @@ impl Request {
     fn push(&mut self, path: AskedPath, change: Change) {
         match self.entry(&path) {
             Some(file) if matches!(file.change, Change::Mode) => file.change = change,
-            _ => self.files.push(FileRequest { path, expected_hash: None, change, mode: None }),
+            _ => self.files.push(FileRequest::new(path, change)),
         }
     }
 
@@ -161,7 +162,7 @@ impl Request {
 impl FileRequest {
     /// A change of one file, whatever its current content, that keeps its permissions.
     pub fn new(path: impl Into<AskedPath>, change: Change) -> Self {
-        Self { path: path.into(), expected_hash: None, change, mode: None }
+        Self { path: path.into(), expected_hash: None, change, mode: None, encoding: None }
     }
 
     /// Refuses the whole request unless the file has this content, which the caller saw.
@@ -174,6 +175,25 @@ impl FileRequest {
     #[must_use]
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode: Some(mode), ..self }
+    }
+
+    /// Names the encoding of the file.
+    ///
+    /// ```
+    /// use txedit::{Change, Edit, Engine, FileRequest, Request, Run};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # std::fs::write(root.join("a.txt"), b"caf\xe9\n")?;
+    /// let edits = vec![Edit::replace("café", "thé")];
+    /// let file = FileRequest::new("a.txt", Change::Edit { edits, rename: None }).encoding("windows-1252".parse()?);
+    /// Engine::open(root)?.apply(&Request::of_files(vec![file]), Run::default())?;
+    /// assert_eq!(std::fs::read(root.join("a.txt"))?, b"th\xe9\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn encoding(self, encoding: Charset) -> Self {
+        Self { encoding: Some(encoding), ..self }
     }
 }
 

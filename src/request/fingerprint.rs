@@ -77,6 +77,11 @@ impl Feed<'_> {
             Some(Mode::Executable(is)) => format!("executable {is}"),
         };
         self.bytes(mode.as_bytes());
+        // Only where there is one: the fingerprints of other requests must never change.
+        if let Some(encoding) = file.encoding {
+            self.bytes(b"encoding");
+            self.bytes(encoding.name().as_bytes());
+        }
     }
 
     fn rename(&mut self, to: Option<&RenameTo>) {
@@ -174,7 +179,7 @@ mod tests {
     use crate::request::edit::Position;
 
     fn file(path: &str, change: Change) -> Request {
-        let file = FileRequest { path: path.into(), expected_hash: None, change, mode: None };
+        let file = FileRequest::new(path, change);
         Request { files: vec![file], ..Request::default() }
     }
 

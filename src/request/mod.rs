@@ -5,6 +5,7 @@ pub mod edit;
 mod fingerprint;
 pub mod validate;
 
+use crate::charset::Charset;
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::path::AskedPath;
@@ -82,6 +83,10 @@ pub struct FileRequest {
     pub change: Change,
     /// The permissions afterwards; unchanged if `None`.
     pub mode: Option<Mode>,
+    /// The encoding of the file, if that is neither UTF-8 nor UTF-16 with its byte-order mark. Edits are made in the
+    /// decoded text, in which a [`Range`](edit::Anchor::Range) counts the bytes of UTF-8; a whole content, given in UTF-8, is
+    /// encoded.
+    pub encoding: Option<Charset>,
 }
 
 impl FileRequest {

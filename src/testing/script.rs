@@ -290,7 +290,7 @@ impl Checker for ScriptChecker {
 /// A file with a name that no script uses.
 pub(super) fn a_file(name: &str) -> Request {
     let change = Change::Write { content: format!("{name}\n").into_bytes(), if_exists: IfExists::Fail };
-    let file = FileRequest { path: name.into(), expected_hash: None, change, mode: None };
+    let file = FileRequest::new(name, change);
     Request { files: vec![file], ..Request::default() }
 }
 

@@ -99,7 +99,7 @@ pub fn requests(files: &[(&str, &str)]) -> impl Strategy<Value = Request> + use<
 }
 
 fn file(path: &str, change: Change) -> FileRequest {
-    FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+    FileRequest::new(path, change)
 }
 
 fn entry(path: &str, content: &str, fate: FileFate) -> Option<FileRequest> {

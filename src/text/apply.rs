@@ -13,7 +13,7 @@ use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, RefusedEdit};
-use crate::error::{Detail, ErrorKind, MismatchCause};
+use crate::error::{Detail, EncodingFault, ErrorKind, MismatchCause};
 use crate::index::{EditIndex, IndexVec};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
@@ -30,17 +30,22 @@ const REMEMBERED: usize = 500;
 const KEPT_PLACES: usize = 1 << 20;
 
 pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
+    if memchr(0, base).is_some() && !edits.is_empty() {
+        return Err(not_text());
+    }
+    edit_text(base, None, edits)
+}
+
+/// The same for a base without a NUL byte. If it `is_utf8`, that is not computed.
+pub(super) fn edit_text(base: &[u8], is_utf8: Option<bool>, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     if edits.is_empty() {
         return Ok(Edited { splices: super::splice::Splices::none(), applied: Vec::new() });
-    }
-    if memchr(0, base).is_some() {
-        return Err(not_text());
     }
     // A patch may insert into an empty file; a text anchor cannot be in one.
     if base.is_empty() && !inserts(&edits[0].anchor) {
         return Err(refused(EditIndex(0), ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
-    Editor::new(base, Content::new(base), None).apply_all(edits)
+    Editor::new(base, Content::new(base), is_utf8).apply_all(edits)
 }
 
 /// The same for an excerpt; a byte that occurs in no text stands for each part left out.
@@ -54,8 +59,9 @@ pub(super) fn edit_excerpt(
 }
 
 pub(super) fn not_text() -> RefusedEdit {
-    let message = "the file has a NUL byte and is not text: edits are for text only; write its whole content instead";
-    refused(EditIndex(0), ErrorKind::InvalidEncoding, message, Detail::None)
+    let message =
+        "the file has a NUL byte and is not text in UTF-8: name its encoding, or write its whole content instead";
+    refused(EditIndex(0), ErrorKind::InvalidEncoding, message, Detail::Encoding(EncodingFault::NotNamed))
 }
 
 fn inserts(anchor: &Anchor) -> bool {
@@ -138,9 +144,10 @@ impl<'a> Editor<'a> {
 
     fn apply(&mut self, index: EditIndex, edit: &Edit) -> Result<Applied, RefusedEdit> {
         if needs_utf8(edit) && !self.is_utf8() {
-            let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \
-                           or use ASCII only";
-            return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
+            let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: name its encoding, convert \
+                           the file, or use ASCII only";
+            let detail = Detail::Encoding(EncodingFault::NotNamed);
+            return Err(refused(index, ErrorKind::InvalidEncoding, message, detail));
         }
         if breaks_utf8(edit) && !self.base.is_ascii() && self.is_utf8() {
             let message = "the file is UTF-8, and the new lines of the patch are not: send them in UTF-8";

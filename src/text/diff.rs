@@ -7,6 +7,7 @@ use imara_diff::sources::byte_lines;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 use memchr::{memchr, memchr_iter, memrchr};
 
+use crate::charset::readable;
 use crate::path::is_escaped;
 
 /// The lines of context on either side of a change.
@@ -20,15 +21,17 @@ const COMPARED: usize = 1 << 30;
 
 /// The unified diff of two contents; empty if they are equal.
 ///
-/// The names appear in the header as given, quoted as git quotes them; `/dev/null` is for a missing file. Bytes that
-/// are not UTF-8 are replaced by U+FFFD. Beyond `limit` bytes the diff is cut at the end of a line, and a last line
-/// says so.
+/// The names appear in the header as given, quoted as git quotes them; `/dev/null` is for a missing file. UTF-16 with its
+/// mark is decoded, and bytes that are not UTF-8 are replaced by U+FFFD. Beyond `limit` bytes the diff is cut at the end
+/// of a line, and a last line says so.
 #[must_use]
 pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: usize) -> String {
     if old == new {
         return String::new();
     }
-    if memchr(0, old).is_some() || memchr(0, new).is_some() {
+    let (old, new) = (&*readable(old, None), &*readable(new, None));
+    // Equal only as text: malformed bytes differ.
+    if old == new || memchr(0, old).is_some() || memchr(0, new).is_some() {
         return format!("Binary files {} and {} differ\n", quoted(old_name), quoted(new_name));
     }
     let mut out = Limited { text: Vec::new(), limit, is_full: false, is_lossy: true };
@@ -95,6 +98,7 @@ pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>
 /// A content with a NUL byte has no lines to count, and one that is too large is not counted.
 #[must_use]
 pub fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let (old, new) = (&*readable(old, None), &*readable(new, None));
     if old == new || memchr(0, old).is_some() || memchr(0, new).is_some() {
         return (0, 0);
     }

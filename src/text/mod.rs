@@ -7,6 +7,7 @@ mod apply;
 mod content;
 pub mod diagnose;
 pub mod diff;
+pub mod encoded;
 pub mod excerpt;
 mod hunk;
 pub mod locate;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::request::{EditJson, FileRequestJson, RequestJson};
+use crate::charset::Charset;
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
@@ -75,6 +76,10 @@ impl FileRequestJson {
             Some(bits) => Some(Mode::Bits(bits)),
             None => invalid(findings, place("mode"), "`mode` takes octal digits, \"7777\" at most, like \"755\""),
         });
+        let encoding = self.encoding.and_then(|label| match label.parse::<Charset>() {
+            Ok(encoding) => Some(encoding),
+            Err(error) => invalid(findings, place("encoding"), error.to_string()),
+        });
         let rename = self.rename_to.map(|path| RenameTo { path: path.into(), if_exists });
         let change = match (self.edits, self.content) {
             (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, findings), rename },
@@ -82,7 +87,7 @@ impl FileRequestJson {
             (None, None) if self.delete == Some(true) => Change::Delete,
             (None, None) => rename.map_or(Change::Mode, Change::Rename),
         };
-        Some(FileRequest { path: path?, expected_hash, change, mode })
+        Some(FileRequest { path: path?, expected_hash, change, mode, encoding })
     }
 
     /// Validates that the entry asks for only one kind of change.
@@ -110,6 +115,10 @@ impl FileRequestJson {
         } else if self.content.is_some() && (self.edits.is_some() || self.rename_to.is_some()) {
             let message = format!("{} exclude each other: `content` goes alone or with `mode`", names());
             findings.push(ErrorKind::ValidationFailed, place(), message);
+        }
+        if self.encoding.is_some() && self.edits.is_none() && self.content.is_none() {
+            let message = "`encoding` goes with `edits` or `content` only";
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some("encoding")), message);
         }
         if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() {
             let message = "`if_exists` goes with `content` or `rename_to` only";

@@ -1,6 +1,6 @@
 //! Hints for the caller after a failure: one sentence for each kind of failure.
 
-use crate::error::{Detail, Error, ErrorKind, MismatchCause, NextStep, Outcome};
+use crate::error::{Detail, EncodingFault, Error, ErrorKind, MismatchCause, NextStep, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
 
@@ -38,12 +38,18 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
     format!("{hint}{space}{steps}")
 }
 
-/// The steps that mend a text that was not found, or found too often: the cause decides, where one is proved.
+/// The steps that mend a text that was not found, found too often, or cannot be written: the cause decides, where one is
+/// proved.
 fn steps_of_text(error: &Error) -> Vec<NextStep> {
     let diagnosis = match error.details() {
         Detail::NoMatch(diagnosis) => diagnosis,
         Detail::Matches(places) if places.shown.iter().any(|place| place.unique.is_some()) => {
             return vec![NextStep::SendUnique];
+        }
+        Detail::Encoding(EncodingFault::NotNamed) => return vec![NextStep::NameEncoding],
+        Detail::Encoding(EncodingFault::Contradicted) => return vec![NextStep::EncodingOfMark],
+        Detail::Encoding(EncodingFault::Unmappable(character)) => {
+            return vec![NextStep::WithoutCharacter { character: *character }];
         }
         _ => return Vec::new(),
     };

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::hints::recovery_hint_of;
 use super::response::{several, text};
+use crate::charset::{Charset, MALFORMED};
 use crate::digest::Digest;
 use crate::engine::report::Report;
 use crate::engine::{Engine, Run};
@@ -73,6 +74,12 @@ pub struct ReadFile {
     pub hash: String,
     pub lines: usize,
     pub bytes: usize,
+    /// The encoding that it was decoded from, if that is another than UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<&'static str>,
+    /// The number of malformed sequences in the file, each U+FFFD in `content`, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub malformed: Option<usize>,
     /// The lines in `content`, if only some were asked for; hash, lines and bytes are those of the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_line: Option<usize>,
@@ -113,17 +120,24 @@ pub struct TextFile {
     pub path: PathBuf,
     /// The digest of the content.
     pub digest: Digest,
-    /// The content.
+    /// The content, decoded.
     pub text: String,
+    /// The number of its bytes.
+    pub bytes: usize,
+    /// The encoding that it was decoded from, if that is another than UTF-8.
+    pub encoding: Option<Charset>,
+    /// The number of malformed sequences in it, each U+FFFD in the text; only if it was decoded.
+    pub malformed: usize,
 }
 
-/// Reads a file of at most `max_bytes`, whose path, absolute or relative to the root, is in the request at `place`. A file that is missing,
-/// outside the root, too large or not UTF-8 text is skipped with its reason.
+/// Reads a file of at most `max_bytes`, whose path, absolute or relative to the root, is in the request at `place`. It is
+/// in the encoding that is named, or else UTF-8, or UTF-16 with its mark. A file that is missing, outside the root, too
+/// large or not text is skipped with its reason.
 pub fn text_file(
     engine: &Engine,
     named: &str,
     place: &[String],
-    max_bytes: u64,
+    (max_bytes, encoding): (u64, Option<Charset>),
     run: Run<'_>,
 ) -> Result<TextFile, SkippedFile> {
     let skipped = |code: ErrorKind, reason: String| SkippedFile::new(named, code, reason);
@@ -137,11 +151,27 @@ pub fn text_file(
     }
     let content = engine.read(Path::new(named), max_bytes);
     let content = content.map_err(|error| skipped(error.kind(), error.message().to_owned()))?;
-    match as_text(content.bytes) {
-        Some(text) => Ok(TextFile { path: content.path, digest: content.digest, text }),
-        None => Err(skipped(ErrorKind::InvalidEncoding, "not a text in UTF-8".to_owned())),
+    let (path, digest, bytes) = (content.path, content.digest, content.bytes.len());
+    let charset = Charset::of(&content.bytes, encoding);
+    let charset = charset.map_err(|clash| skipped(ErrorKind::InvalidEncoding, clash.to_string()))?;
+    let Some(charset) = charset else {
+        let text = as_text(content.bytes).ok_or_else(|| skipped(ErrorKind::InvalidEncoding, NOT_UTF8.to_owned()))?;
+        return Ok(TextFile { path, digest, text, bytes, encoding: None, malformed: 0 });
+    };
+    let text = charset.decode(&content.bytes).into_text();
+    let malformed = memchr::memchr_iter(MALFORMED, &text).count();
+    if memchr::memchr(0, &text).is_some() {
+        return Err(skipped(
+            ErrorKind::InvalidEncoding,
+            format!("not a text in {charset}: it has the character U+0000"),
+        ));
     }
+    let text = String::from_utf8(text).unwrap_or_else(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
+    Ok(TextFile { path, digest, text, bytes, encoding: Some(charset), malformed })
 }
+
+/// Why a file is not shown.
+const NOT_UTF8: &str = "not a text in UTF-8: if it is text, name its encoding";
 
 /// The content as text; a NUL byte means that it is not text.
 fn as_text(bytes: Vec<u8>) -> Option<String> {

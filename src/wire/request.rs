@@ -85,6 +85,9 @@ pub struct FileRequestJson<E = EditJson> {
     /// The permission bits, octal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// Its encoding, if not UTF-8 or marked UTF-16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
 }
 
 /// One replacement.
@@ -140,6 +143,7 @@ impl<E> Default for FileRequestJson<E> {
             delete: None,
             rename_to: None,
             mode: None,
+            encoding: None,
         }
     }
 }
@@ -153,8 +157,8 @@ impl<F> RequestJson<F> {
 
 impl<E> FileRequestJson<E> {
     fn with_edits<D>(self, edits: Option<Vec<D>>) -> FileRequestJson<D> {
-        let Self { file_path, expected_hash, edits: _, content, if_exists, delete, rename_to, mode } = self;
-        FileRequestJson { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode }
+        let Self { file_path, expected_hash, edits: _, content, if_exists, delete, rename_to, mode, encoding } = self;
+        FileRequestJson { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode, encoding }
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct MultiEdit {
     pub verbose: Option<bool>,
     /// Keep the old file as `<file>.bak`.
     pub backup: Option<bool>,
+    /// Its encoding, if not UTF-8 or marked UTF-16.
+    pub encoding: Option<String>,
 }
 
 /// The arguments of `edit_file`: one replacement in one file.
@@ -55,6 +57,8 @@ pub(crate) struct EditFile {
     pub new_string: Option<String>,
     /// Replace every match.
     pub replace_all: Option<bool>,
+    /// Its encoding, if not UTF-8 or marked UTF-16.
+    pub encoding: Option<String>,
 }
 
 /// The arguments of `read_files`.
@@ -73,6 +77,8 @@ pub(crate) struct ReadFiles {
     pub end_line: Option<usize>,
     /// Without contents.
     pub hash_only: Option<bool>,
+    /// Their encoding, if not UTF-8 or marked UTF-16.
+    pub encoding: Option<String>,
 }
 
 /// The arguments of `apply_patch`.
@@ -254,6 +260,7 @@ const MULTI_EDIT: &[Field] = &[
     ("include_content", Level::Request, "include_content"),
     ("verbose", Level::Request, "verbose"),
     ("backup", Level::Request, "backup"),
+    ("encoding", Level::File, "encoding"),
 ];
 
 const EDIT_FILE: &[Field] = &[
@@ -261,6 +268,7 @@ const EDIT_FILE: &[Field] = &[
     ("old_string", Level::Edit, "old_string"),
     ("new_string", Level::Edit, "new_string"),
     ("replace_all", Level::Edit, "replace_all"),
+    ("encoding", Level::File, "encoding"),
 ];
 
 /// Reads the arguments of `multi_edit`.

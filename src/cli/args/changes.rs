@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::charset::Charset;
 use crate::request::edit::Matching;
 
 /// How texts of edits are compared with the files. The variants have no doc comments, which would become paragraphs of
@@ -84,6 +85,9 @@ pub(crate) struct EditArgs {
     /// The comparison of texts
     #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
     pub(crate) matching: MatchArg,
+    /// The encoding of the file, like windows-1252 or koi8-r [default: UTF-8, or UTF-16 if the file has its mark]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) encoding: Option<Charset>,
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

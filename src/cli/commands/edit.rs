@@ -32,6 +32,7 @@ fn request(args: &EditArgs, options: &CommonOptions) -> Request {
         expected_hash: None,
         change: Change::Edit { edits: vec![edit], rename: None },
         mode: None,
+        encoding: args.encoding,
     };
     Request { files: vec![file], dry_run: args.dry_run, ..Request::default() }
 }

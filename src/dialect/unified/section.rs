@@ -65,16 +65,16 @@ impl UnifiedReader<'_> {
             files.delete(path, Some(&deleted(&hunks, start)?));
         } else if extended.kind == SectionKind::Copy {
             let change = Change::Copy { from: path.into(), edits: edits(hunks) };
-            files.push(FileRequest { path: files::path(&new).into(), expected_hash: None, change, mode });
+            files.push(FileRequest { mode, ..FileRequest::new(files::path(&new), change) });
         } else if old != new {
             let to = rename_to(files::path(&new));
             let edits = edits(hunks);
             let change = if edits.is_empty() { Change::Rename(to) } else { Change::Edit { edits, rename: Some(to) } };
-            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode });
+            files.push(FileRequest { mode, ..FileRequest::new(path, change) });
         } else if !hunks.list.is_empty() {
             files.edit(path, edits(hunks), mode);
         } else if mode.is_some() {
-            files.push(FileRequest { path: path.into(), expected_hash: None, change: Change::Mode, mode });
+            files.push(FileRequest { mode, ..FileRequest::new(path, Change::Mode) });
         } else {
             return Err(malformed(self.number(), 1, format!("a change of {shown}: a hunk, a new mode or a new name")));
         }

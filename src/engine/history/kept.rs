@@ -73,6 +73,7 @@ impl Engine {
                 expected_hash: None,
                 change: Change::Write { content, if_exists: IfExists::Replace },
                 mode: is_gone.then_some(Mode::Bits(stat.mode & 0o777)),
+                encoding: None,
             }],
             check: None,
             label: Some(format!("restore what {id} kept")),

@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::stored::StoredBase;
+use crate::charset::Charset;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{EditIndex, FileIndex};
 use crate::request::edit::Edit;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
-use crate::text;
+use crate::text::{self, encoded};
 
 /// A file of what is staged.
 #[derive(Debug, Clone)]
@@ -191,7 +192,12 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
 fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<PathBuf>) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
-    let merged = |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode };
+    let encoding = match encoding(old, new) {
+        Ok(encoding) => encoding,
+        Err(message) => return Ok(Merged::Refused(ErrorKind::ValidationFailed, message)),
+    };
+    let merged =
+        |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode, encoding };
     let here = |change, first_edit| Ok(Merged::Into(merged(&old.path, change), first_edit));
     let gone = || Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None));
     let refused = || {
@@ -230,7 +236,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
             None => Ok(Merged::Gone),
         },
         (Change::Write { content, if_exists }, Change::Edit { edits, rename }) => {
-            let content = edited(content, edits, file)?;
+            let content = edited(content, encoding, edits, file)?;
             let change = Change::Write { content, if_exists: *if_exists };
             match rename {
                 None => here(change, None),
@@ -258,13 +264,33 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
     }
 }
 
+/// The encoding of both changes of a file: what is added is in that of what is staged, if it names none. An error says
+/// that they contradict each other.
+fn encoding(old: &FileRequest, new: &FileRequest) -> Result<Option<Charset>, String> {
+    let has_text = matches!(old.change, Change::Write { .. } | Change::Edit { .. } | Change::Copy { .. });
+    match (old.encoding, new.encoding) {
+        // A whole content takes the place of all that is staged.
+        _ if matches!(new.change, Change::Write { .. }) => Ok(new.encoding),
+        (old, None) => Ok(old),
+        (None, new) if !has_text => Ok(new),
+        (old, new) if old == new => Ok(old),
+        (staged, added) => {
+            let named = |encoding: Option<Charset>| encoding.map_or("no named encoding", Charset::name);
+            let (path, staged, added) = (new.path.display(), named(staged), named(added));
+            Err(format!("what is staged for {path} is in {staged}, and this is in {added}: name the same `encoding`"))
+        }
+    }
+}
+
 /// The move, unless it leads back to where the file was.
 fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
     to.filter(|to| to.path != old.path).cloned()
 }
 
-fn edited(content: &[u8], edits: &[Edit], file: FileIndex) -> Result<Vec<u8>> {
-    let edited = text::edit(content, edits).map_err(|refused| {
+/// A staged content with edits. It is in UTF-8 if an encoding is named: only the commit encodes it.
+fn edited(content: &[u8], encoding: Option<Charset>, edits: &[Edit], file: FileIndex) -> Result<Vec<u8>> {
+    let edited = if encoding.is_some() { text::edit(content, edits) } else { encoded::edit(content, None, edits) };
+    let edited = edited.map_err(|refused| {
         Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
     })?;
     Ok(edited.splices.apply(content))
@@ -282,7 +308,7 @@ mod tests {
     }
 
     fn file(path: &str, change: Change) -> FileRequest {
-        FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+        FileRequest::new(path, change)
     }
 
     fn edits(list: &[(&str, &str)], to: Option<&str>) -> Change {

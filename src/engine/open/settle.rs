@@ -1,11 +1,13 @@
 //! Handles files that changed since something was staged for them: carries the edits over, or refuses with the reason.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::compose::StagedEntry;
 use super::store::OpenedFolder;
 use super::stored::StoredBase;
+use crate::charset::{Charset, readable};
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
@@ -15,9 +17,10 @@ use crate::limits;
 use crate::path::RelPath;
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, Request};
+use crate::text::encoded::{self, FileText};
 use crate::text::rebase::rebase;
 use crate::text::splice::{Splice, Splices};
-use crate::text::{self, Applied, diff};
+use crate::text::{Applied, diff};
 
 /// Edits that were carried over to another content.
 #[derive(Debug, Clone)]
@@ -122,6 +125,7 @@ impl Engine {
     /// Turns edits that are placed by lines into edits by offset in the staged content: what is stored needs no patch.
     pub(super) fn place_edits(&self, staged: &[StagedEntry], added: &mut Request, run: Run<'_>) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
+            let encoding = entry.encoding;
             let (path, edits) = match &mut entry.change {
                 Change::Edit { edits, .. } => (entry.path.clone(), edits),
                 Change::Copy { from, edits } => (from.clone(), edits),
@@ -130,54 +134,80 @@ impl Engine {
             if !edits.iter().any(|edit| matches!(edit.anchor, Anchor::Hunk(_) | Anchor::Span { .. })) {
                 continue;
             }
-            let Some(content) = self.staged_content(staged, &path, run)? else { continue };
-            let edited = text::edit(&content, edits).map_err(|refused| {
+            let Some(StagedContent { bytes, encoding }) = self.staged_content(staged, &path, encoding, run)? else {
+                continue;
+            };
+            let placed = FileText::read(&bytes, encoding).and_then(|text| {
+                let edited = text.edit(edits)?;
+                Ok(places(text.text(), &edited.splices))
+            });
+            *edits = placed.map_err(|refused| {
                 let error = Error::new(refused.kind, refused.message).detail(refused.detail);
                 error.in_file(FileIndex(file)).in_edit(refused.edit).at(&path)
             })?;
-            *edits = places(&content, &edited.splices);
         }
         Ok(())
     }
 
-    /// The content of a file as it is staged.
-    fn staged_content(&self, staged: &[StagedEntry], path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
+    /// The content of a file as it is staged, and the encoding in which it is to be edited.
+    fn staged_content(
+        &self,
+        staged: &[StagedEntry],
+        path: &std::path::Path,
+        encoding: Option<Charset>,
+        run: Run<'_>,
+    ) -> Result<Option<StagedContent>> {
         let result = |entry: &&FileRequest| entry.result().is_some_and(|result| result.as_path() == path);
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
             Ok(path) => self.current(&path, run.cancel),
             Err(_) => Ok(None),
         };
-        let Some(entry) = staged.iter().map(|entry| &entry.file).find(result) else { return on_disk(path) };
+        let Some(entry) = staged.iter().map(|entry| &entry.file).find(result) else {
+            return Ok(on_disk(path)?.map(|bytes| StagedContent { bytes, encoding }));
+        };
+        let encoding = entry.encoding.or(encoding);
         let (origin, edits) = match &entry.change {
-            Change::Write { content, .. } => return Ok(Some(content.clone())),
+            // In UTF-8 if an encoding is named: only the commit encodes it.
+            Change::Write { content, .. } => return Ok(Some(StagedContent { bytes: content.clone(), encoding: None })),
             Change::Edit { edits, .. } => (&entry.path, &edits[..]),
             Change::Copy { from, edits } => (from, &edits[..]),
             _ => (&entry.path, &[][..]),
         };
         let Some(base) = on_disk(origin)? else { return Ok(None) };
-        Ok(text::edit(&base, edits).ok().map(|edited| edited.splices.apply(&base)))
+        let edited = encoded::edit(&base, encoding, edits).ok();
+        Ok(edited.map(|edited| StagedContent { bytes: edited.splices.apply(&base), encoding }))
     }
+}
+
+/// The content of a file as it is staged.
+struct StagedContent {
+    bytes: Vec<u8>,
+    /// The encoding in which it is to be edited.
+    encoding: Option<Charset>,
 }
 
 /// Carries the edits of an entry over from `old` to `current`: they must still match in the same places, and no line
 /// that they touch may have changed.
 fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Rebased> {
     let foreign_diff = foreign(entry, old, current);
+    let encoding = entry.encoding;
     let edits = match &mut entry.change {
         Change::Edit { edits, .. } => edits,
         Change::Rename(_) | Change::Mode => return Some(Rebased { foreign_diff, applied: None }),
         Change::Write { .. } | Change::Copy { .. } | Change::Delete => return None,
     };
-    let staged = text::edit(old, edits).ok()?;
-    let moved = rebase(old, current, &staged.splices)?;
+    // What is stored counts in the text, not in the bytes.
+    let (old, current) = (FileText::read(old, encoding).ok()?, FileText::read(current, encoding).ok()?);
+    let staged = old.edit(edits).ok()?;
+    let moved = rebase(old.text(), current.text(), &staged.splices)?;
     if edits.iter().all(|edit| matches!(edit.anchor, Anchor::Text { .. })) {
         // If another place matches by now, or one no longer does, the edits mean something else here.
-        let again = text::edit(current, edits).ok()?;
+        let again = current.edit(edits).ok()?;
         if again.splices != moved {
             return None;
         }
     }
-    *edits = places(current, &moved);
+    *edits = places(current.text(), &moved);
     Some(Rebased { foreign_diff, applied: Some(staged.applied) })
 }
 
@@ -193,7 +223,8 @@ fn places(content: &[u8], splices: &Splices) -> Vec<Edit> {
 
 fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
     let name = entry.path.display().to_string();
-    diff::unified(old, current, &name, &name, limits::DIFF_BYTES)
+    let (old, current) = (readable(old, entry.encoding), readable(current, entry.encoding));
+    diff::unified(&old, &current, &name, &name, limits::DIFF_BYTES)
 }
 
 /// The error for a file that changed where something is staged, with both sides.
@@ -201,13 +232,16 @@ fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {
         Change::Edit { edits, .. } => {
-            text::edit(old, edits).map(|edited| edited.splices.apply(old)).unwrap_or_default()
+            encoded::edit(old, entry.encoding, edits).map(|edited| edited.splices.apply(old)).unwrap_or_default()
         }
-        Change::Write { content, .. } => content.clone(),
+        Change::Write { content, .. } => {
+            encoded::content(content, entry.encoding).map_or_else(|_| content.clone(), Cow::into_owned)
+        }
         Change::Delete => Vec::new(),
         _ => old.to_vec(),
     };
-    let ours = diff::unified(old, &ours, &name, &name, limits::DIFF_BYTES);
+    let shown = |bytes| readable(bytes, entry.encoding);
+    let ours = diff::unified(&shown(old), &shown(&ours), &name, &name, limits::DIFF_BYTES);
     let theirs = foreign(entry, old, current);
     let message =
         format!("{name} changed since it was staged, where the staged edits are or in a way that they do not survive");

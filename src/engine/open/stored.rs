@@ -68,6 +68,9 @@ pub(super) struct StoredFile {
     change: StoredChange,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<StoredMode>,
+    /// The name of the encoding of the file. A version that does not know it refuses the transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<String>,
 }
 
 /// Bytes, as text where they are UTF-8, else as hex digits.
@@ -221,7 +224,8 @@ impl StoredFile {
         });
         let StoredBase { digest, is_pinned: pinned } = base;
         let base = digest.map(|digest| digest.to_hex());
-        Some(Self { path: StoredBytes::path(&entry.path), base, pinned, change, mode })
+        let encoding = entry.encoding.map(|encoding| encoding.name().to_owned());
+        Some(Self { path: StoredBytes::path(&entry.path), base, pinned, change, mode, encoding })
     }
 
     fn read(self) -> Result<FileRequest, StoredDefect> {
@@ -244,7 +248,8 @@ impl StoredFile {
             StoredMode::Bits(bits) => Mode::Bits(bits & 0o7777),
             StoredMode::Executable(is) => Mode::Executable(is),
         });
-        Ok(FileRequest { path: self.path.read_path()?.into(), expected_hash: None, change, mode })
+        let encoding = self.encoding.map(|name| name.parse().map_err(|_| "an encoding")).transpose()?;
+        Ok(FileRequest { path: self.path.read_path()?.into(), expected_hash: None, change, mode, encoding })
     }
 }
 
@@ -276,7 +281,7 @@ mod tests {
 
     fn entry(change: Change) -> FileRequest {
         let path = StoredBytes::Hex("642fe9".to_owned()).read_path().unwrap();
-        FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
+        FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)), encoding: None }
     }
 
     /// An entry, stored and read again.
@@ -310,7 +315,8 @@ mod tests {
             Change::Mode,
         ];
         for change in changes {
-            let entry = entry(change);
+            let mut entry = entry(change);
+            entry.encoding = Some("utf-16le".parse().unwrap());
             for base in [
                 StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true },
                 StoredBase { digest: None, is_pinned: false },

@@ -1,6 +1,7 @@
 //! `read_files`: contents with the hashes that edits may expect.
 
 use super::{Definition, Job};
+use crate::charset::Charset;
 use crate::error::{ErrorKind, Result};
 use crate::limits;
 use crate::mcp::answer::ToolAnswer;
@@ -43,6 +44,8 @@ struct ReadFilesCall {
     /// The lines to answer, if not all of them.
     lines: Option<LineRange>,
     hash_only: bool,
+    /// The encoding of all of them, if it was named.
+    encoding: Option<Charset>,
 }
 
 /// Lines of a file, from 1, both included.
@@ -55,7 +58,7 @@ struct LineRange {
 fn checked(arguments: ReadFiles) -> Result<ReadFilesCall> {
     let mut findings = Findings::new();
     let mut refuse = |field: &str, kind, message: &str| findings.push(kind, vec![field.to_owned()], message);
-    let ReadFiles { paths, max_bytes, start_line, end_line, hash_only } = arguments;
+    let ReadFiles { paths, max_bytes, start_line, end_line, hash_only, encoding } = arguments;
     let paths = paths.unwrap_or_default();
     if paths.is_empty() {
         refuse("paths", ErrorKind::ValidationFailed, "`paths` is missing or empty: name at least one file");
@@ -70,11 +73,16 @@ fn checked(arguments: ReadFiles) -> Result<ReadFilesCall> {
     if end_line.is_some_and(|last| last < first) {
         refuse("end_line", ErrorKind::ValidationFailed, "the last line is before the first");
     }
+    let encoding = encoding.map(|label| label.parse::<Charset>());
+    if let Some(Err(error)) = &encoding {
+        refuse("encoding", ErrorKind::ValidationFailed, &error.to_string());
+    }
     findings.finish()?;
+    let encoding = encoding.and_then(Result::ok);
     let lines = (start_line.is_some() || end_line.is_some())
         .then_some(LineRange { first, last: end_line.unwrap_or(usize::MAX) });
     let max_bytes = max_bytes.unwrap_or(u64::MAX);
-    Ok(ReadFilesCall { paths, max_bytes, lines, hash_only: hash_only.unwrap_or(false) })
+    Ok(ReadFilesCall { paths, max_bytes, lines, hash_only: hash_only.unwrap_or(false), encoding })
 }
 
 /// Reads one file after the other, as long as they fit into the answer.
@@ -105,13 +113,16 @@ fn read_one(
 ) -> Result<ReadFile, SkippedFile> {
     let place = ["paths".to_owned(), index.to_string()];
     let max_bytes = asked.max_bytes.min(limits::MESSAGE_BYTES as u64);
-    let TextFile { digest, text, .. } = text_file(job.engine, path, &place, max_bytes, job.run)?;
-    let (lines, bytes) = (text.lines().count(), text.len());
+    let TextFile { digest, text, bytes, encoding, malformed, .. } =
+        text_file(job.engine, path, &place, (max_bytes, asked.encoding), job.run)?;
+    let lines = text.lines().count();
     let mut file = ReadFile {
         file_path: path.to_owned(),
         hash: digest.to_hex(),
         lines,
         bytes,
+        encoding: encoding.map(Charset::name),
+        malformed: Some(malformed).filter(|malformed| *malformed > 0),
         start_line: None,
         end_line: None,
         content: None,

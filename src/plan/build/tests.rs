@@ -29,7 +29,7 @@ fn targets() -> IndexVec<TargetIndex, Target> {
 }
 
 fn request(change: Asked) -> FileRequest {
-    FileRequest { path: "unused".into(), expected_hash: None, change, mode: None }
+    FileRequest::new("unused", change)
 }
 
 fn rename_to(index: usize) -> (Asked, TargetIds, usize) {

@@ -19,7 +19,7 @@ fn text(text: &str) -> Edit {
 }
 
 fn file(path: &str, change: Change) -> FileRequest {
-    FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+    FileRequest::new(path, change)
 }
 
 fn request(files: Vec<FileRequest>) -> Request {

@@ -244,7 +244,7 @@ impl Ask {
             }
             Self::Mode(path, mode) => (path, Change::Mode, Some(Mode::Bits(mode))),
         };
-        FileRequest { path: path.into(), expected_hash: None, change, mode }
+        FileRequest { mode, ..FileRequest::new(path, change) }
     }
 }
 

@@ -291,6 +291,7 @@ fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &UserFiles, report
         expected_hash: None,
         change: Change::Mode,
         mode: mode(file),
+        encoding: None,
     };
     Request { files: report.files.iter().map(file).collect(), ..Request::default() }
 }

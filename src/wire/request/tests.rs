@@ -289,8 +289,8 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
     let text = || proptest::option::of(any::<String>());
     let edits = proptest::option::of(proptest::collection::vec(any_edit(), 0..3));
     let flag = proptest::option::of(any::<bool>());
-    (text(), text(), edits, text(), text(), flag, text(), text()).prop_map(
-        |(file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode)| FileRequestJson {
+    (text(), text(), edits, text(), text(), flag, text(), text(), text()).prop_map(
+        |(file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode, encoding)| FileRequestJson {
             file_path,
             expected_hash,
             edits,
@@ -299,6 +299,7 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
             delete,
             rename_to,
             mode,
+            encoding,
         },
     )
 }

@@ -8,9 +8,10 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 24] = [
-    "errno", "limits", "index", "cancel", "digest", "identity", "path", "check", "error", "request", "text", "dialect",
-    "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp", "testing", "main",
+const LAYERS: [&str; 25] = [
+    "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "check", "error", "request", "text",
+    "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp", "testing",
+    "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.
@@ -21,7 +22,7 @@ const UPWARD: [(&str, &str, &str); 1] = [("cli/commands/mcp.rs", "mcp", "the com
 const FRONT_ENDS: [&str; 2] = ["cli", "mcp"];
 
 /// What only some files name: the word, who may, and why.
-const DOORS: [(&str, &[&str], &str); 8] = [
+const DOORS: [(&str, &[&str], &str); 9] = [
     ("std::fs", &["fs/", "check/left.rs"], "`fs` is the one door to the operating system; `check` asks /proc"),
     ("tempfile", &["fs/"], "`fs` is the one door to the operating system"),
     ("fs4", &["fs/os/lock.rs"], "std has a `try_lock` too: one place says which one is meant"),
@@ -41,6 +42,7 @@ const DOORS: [(&str, &[&str], &str); 8] = [
         ],
         "core types carry no wire format: serde is for what is written and read as JSON",
     ),
+    ("encoding_rs", &["charset/"], "one place decides what is decoded, and nothing is encoded with replacements"),
     ("tokio", &["mcp/"], "the core is synchronous"),
     ("clap", &["cli/"], "the library knows nothing of its front-ends"),
     ("std::env", &["cli/", "mcp/", "delegate/"], "the library never reads the environment"),

@@ -2,6 +2,7 @@
 
 mod bad_request;
 mod bad_target;
+mod encodings;
 mod globs;
 mod large;
 mod many;

@@ -69,8 +69,13 @@ pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
         let name = NAMES[usize::try_from(dice.below(NAMES.len() as u64)).unwrap_or(0)];
         changes.entry(name).or_insert_with(|| change(name, files, dice));
     }
-    let entry =
-        |(name, change)| FileRequest { path: PathBuf::from(name).into(), expected_hash: None, change, mode: None };
+    let entry = |(name, change)| FileRequest {
+        path: PathBuf::from(name).into(),
+        expected_hash: None,
+        change,
+        mode: None,
+        encoding: None,
+    };
     Request { files: changes.into_iter().map(entry).collect(), label: Some("torture".to_owned()), ..Request::default() }
 }
 

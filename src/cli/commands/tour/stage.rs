@@ -146,7 +146,7 @@ pub(super) fn request(edits: &[(&str, &str, &str)]) -> Request {
         let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count: Count::Once, matching: Matching::Exact };
         let edits = vec![Edit { anchor, replacement: new.as_bytes().to_vec() }];
         let change = Change::Edit { edits, rename: None };
-        FileRequest { path: PathBuf::from(name).into(), expected_hash: None, change, mode: None }
+        FileRequest::new(PathBuf::from(name), change)
     };
     Request { files: edits.iter().map(entry).collect(), label: Some("tour".to_owned()), ..Request::default() }
 }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use super::CommitWalk;
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
+use crate::charset::readable;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
+use crate::engine::transaction::prepare::prepared::ContendedEdits;
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::index::{EntryIndex, FileIndex};
 use crate::journal;
 use crate::limits;
 use crate::plan::{FileState, NewContent, PlannedChange};
-use crate::text::{self, Edited};
+use crate::text::{Edited, encoded};
 
 impl CommitWalk<'_> {
     /// Swaps an entry whose target is still what was read. If another program was faster, an edit is made again; what
@@ -50,9 +52,12 @@ impl CommitWalk<'_> {
     /// Returns false if that is not possible.
     fn make_anew(&mut self, entry: EntryIndex) -> Result<bool> {
         let edits = self.prepared.contended.as_ref().and_then(|contended| contended.get(&entry));
-        let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
+        let (Some(ContendedEdits { edits, encoding }), Some(slot)) = (edits, self.staging.open(entry)) else {
+            return Ok(false);
+        };
         let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
-        let Ok(Edited { splices, applied }) = text::edit(&bytes, edits) else { return Ok(false) };
+        let encoding = *encoding;
+        let Ok(Edited { splices, applied }) = encoded::edit(&bytes, encoding, edits) else { return Ok(false) };
         let new = splices.apply(&bytes);
         let workspace = self.transaction().workspace();
         let PlannedChange::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
@@ -82,7 +87,7 @@ impl CommitWalk<'_> {
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;
             if report.extras.content.is_some() {
-                report.extras.content = Some(new);
+                report.extras.content = Some(readable(&new, encoding).into_owned());
             }
         }
         self.prepared.targets[entry] = Some(Arc::new(snapshot));

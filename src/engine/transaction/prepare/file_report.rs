@@ -2,6 +2,7 @@
 
 use super::prepared::SourceFile;
 use super::resolve::ResolvedPath;
+use crate::charset::readable;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::limits;
@@ -40,7 +41,10 @@ impl AskedFile<'_> {
             Change::Mode => Operation::Mode,
         };
         let shows_diff = self.request.dry_run || self.request.verbose;
-        let content = new.filter(|_| shows_diff || self.request.include_content).map(|new| rendered(new, old));
+        let content = new.filter(|_| shows_diff || self.request.include_content).map(|new| {
+            let bytes = rendered(new, old);
+            readable(&bytes, entry.encoding).into_owned()
+        });
         let mut warnings = Vec::new();
         let links = source.map_or(1, |source| source.snapshot.stat.links);
         if links > 1 && operation != Operation::None {
@@ -52,7 +56,8 @@ impl AskedFile<'_> {
             let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };
-            diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
+            let old = readable(old, entry.encoding);
+            diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
         });
         FileReport {
             path: entry.path.clone(),

@@ -1,6 +1,7 @@
 //! Finds a text that is missing in its file in another file of the request.
 
 use super::reader::TargetReader;
+use crate::charset::readable;
 use crate::error::MismatchCause;
 use crate::error::{Detail, Error};
 use crate::index::{FileIndex, IndexVec};
@@ -39,13 +40,13 @@ pub(crate) fn elsewhere(
     let mut left = limits::LOOKED_AT_BYTES;
     let others = request.files.iter().zip(target_ids).enumerate();
     let others = others.filter(|(index, (entry, _))| *index != file && matches!(entry.change, Change::Edit { .. }));
-    for (index, (_, target_ids)) in others.take(LOOKED_AT) {
+    for (index, (entry, target_ids)) in others.take(LOOKED_AT) {
         let size = reader.size(target_ids.subject);
         let Some(rest) = left.checked_sub(size) else { continue };
         left = rest;
         // A file that cannot be read will have an error of its own.
         let Ok(bytes) = reader.read_again(target_ids.subject) else { continue };
-        if diagnose::contains(&bytes, &anchor) {
+        if diagnose::contains(&readable(&bytes, entry.encoding), &anchor) {
             let mut diagnosis = diagnosis.clone();
             diagnosis.cause = Some(MismatchCause::InOtherFile(index));
             diagnosis.nearest = None;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::charset::Charset;
 use crate::digest::Digest;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::check_gate::Gate;
@@ -35,7 +36,14 @@ pub(crate) struct Prepared {
     /// True if another program interfered with an earlier attempt.
     pub again: bool,
     /// The edits of the entries whose content is made again if another program is faster than a sync.
-    pub contended: Option<HashMap<EntryIndex, Vec<Edit>>>,
+    pub contended: Option<HashMap<EntryIndex, ContendedEdits>>,
+}
+
+/// The edits of an entry, and the encoding that the request names for its file.
+#[derive(Debug)]
+pub(crate) struct ContendedEdits {
+    pub edits: Vec<Edit>,
+    pub encoding: Option<Charset>,
 }
 
 impl Prepared {

@@ -47,7 +47,9 @@ impl FileReading<'_, '_> {
         let is_new =
             matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
         let large = match &entry.change {
-            Change::Edit { edits, .. } if !shows => self.reader.read_large(subject, edits).map_err(named)?,
+            Change::Edit { edits, .. } if !shows => {
+                self.reader.read_large(subject, (edits, entry.encoding)).map_err(named)?
+            }
             _ => None,
         };
         let bytes = match &entry.change {

@@ -9,6 +9,7 @@ use super::prepared::{SourceFile, Sources};
 use super::resolve::ResolvedPath;
 use super::streaming::{self, Large};
 use crate::cancel::CancelToken;
+use crate::charset::Charset;
 use crate::engine::Engine;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
@@ -106,8 +107,13 @@ impl<'a> TargetReader<'a> {
         Ok(bytes)
     }
 
-    /// A target that is too large to be edited in memory, as far as its edits need it; `None` for any other.
-    pub(crate) fn read_large(&mut self, target: TargetIndex, edits: &[Edit]) -> Result<Option<Large<'a>>> {
+    /// A target that is too large to be edited in memory, as far as its edits, in the encoding named with them, need it;
+    /// `None` for any other.
+    pub(crate) fn read_large(
+        &mut self,
+        target: TargetIndex,
+        edits: (&[Edit], Option<Charset>),
+    ) -> Result<Option<Large<'a>>> {
         let place = &self.places[target];
         let Some(stat) = place.stat.as_ref().filter(|stat| stat.size > limits::WHOLE_BYTES) else { return Ok(None) };
         if self.source(target).is_some() {

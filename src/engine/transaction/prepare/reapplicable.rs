@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::prepared::Prepared;
+use super::prepared::{ContendedEdits, Prepared};
 use crate::commit::Protocol;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
 use crate::index::EntryIndex;
 use crate::limits;
 use crate::plan::{self, Entry, New, NewContent, SourceId};
-use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, Request};
 
 /// The edits of such entries; `None` if there are none, or if another file of the request is made from one of them.
@@ -17,7 +16,7 @@ pub(crate) fn edits(
     protocol: &Protocol,
     request: &Request,
     prepared: &Prepared,
-) -> Option<HashMap<EntryIndex, Vec<Edit>>> {
+) -> Option<HashMap<EntryIndex, ContendedEdits>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
     let asked_by: Vec<_> = prepared.plan.entries.iter().map(|entry| entry.asked_by).collect();
     if prepared.gate.is_some()
@@ -29,12 +28,11 @@ pub(crate) fn edits(
         return None;
     }
     let entries = prepared.plan.entries.numbered();
-    let edits =
-        entries.filter_map(|(index, entry)| Some((index, edits_of(request, prepared, (index, entry))?.to_vec())));
+    let edits = entries.filter_map(|(index, entry)| Some((index, edits_of(request, prepared, (index, entry))?)));
     Some(edits.collect::<HashMap<_, _>>()).filter(|edits| !edits.is_empty())
 }
 
-fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (EntryIndex, &Entry)) -> Option<&'r [Edit]> {
+fn edits_of(request: &Request, prepared: &Prepared, (index, entry): (EntryIndex, &Entry)) -> Option<ContendedEdits> {
     let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), metadata_of, .. }) = &entry.change
     else {
         return None;
@@ -46,7 +44,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (Entr
     let is_fit = *metadata_of == Some(*source)
         && is_its_own(*source)
         && prepared.targets[index].as_deref().is_some_and(is_plain);
-    (is_asked && is_fit).then_some(edits)
+    (is_asked && is_fit).then(|| ContendedEdits { edits: edits.clone(), encoding: file.encoding })
 }
 
 /// Returns whether a file can be rewritten without loss: writing removes set-id bits and capabilities.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 use crate::cancel::CancelToken;
+use crate::charset::Charset;
 use crate::digest::{Digest, Digester};
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot, read_whole};
@@ -29,19 +30,32 @@ pub(crate) struct Large<'a> {
     cancel: &'a CancelToken,
 }
 
+/// The bytes that a byte-order mark may have.
+const MARK_BYTES: usize = 3;
+
 /// Reads a file as far as `edits` need it; without [`Large`], they need all of it.
 pub(crate) fn read<'a>(
     workspace: &'a Workspace,
     name: Name<'_>,
     stat: &Arc<Stat>,
-    edits: &[Edit],
+    (edits, encoding): (&[Edit], Option<Charset>),
     cancel: &'a CancelToken,
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
-    let Some(mut survey) = Survey::new(edits) else {
+    let is_decoded = encoding.is_some_and(|encoding| !encoding.is_utf8());
+    let Some(mut survey) = Survey::new(edits).filter(|_| !is_decoded) else {
         return Ok((snapshot::read(workspace, name, stat, ReadMode::Nothing, cancel)?.0, None));
     };
-    let wanted = ReadMode::Pieces(&mut |piece| survey.feed(piece));
+    let mut first = Vec::new();
+    let wanted = ReadMode::Pieces(&mut |piece| {
+        if first.len() < MARK_BYTES {
+            first.extend(piece.iter().take(MARK_BYTES - first.len()));
+        }
+        survey.feed(piece);
+    });
     let (snapshot, _) = snapshot::read(workspace, name, stat, wanted, cancel)?;
+    if Charset::of(&first, encoding) != Ok(None) {
+        return Ok((snapshot, None));
+    }
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     let read = |range: Range<usize>| {
         let mut bytes = Vec::with_capacity(range.len());
@@ -61,7 +75,8 @@ impl Base for Large<'_> {
         usize::try_from(self.size).unwrap_or(usize::MAX)
     }
 
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>> {
+    fn edit(&self, edits: &[Edit], encoding: Option<Charset>) -> Result<Result<Edited, RefusedEdit>> {
+        assert!(encoding.is_none_or(Charset::is_utf8), "what is decoded is decoded as a whole");
         match self.excerpt.edit(edits) {
             // The error says what is there instead, for which the whole file is needed.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {

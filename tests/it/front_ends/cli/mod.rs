@@ -8,6 +8,7 @@ mod check;
 mod conflicts;
 mod copied;
 mod doubted;
+mod encodings;
 mod explained;
 mod first;
 mod half_way;

@@ -6,6 +6,7 @@ mod crowd;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod doors;
+mod encodings;
 mod end;
 mod errors;
 mod hostile;
