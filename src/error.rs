@@ -14,7 +14,7 @@ use crate::index::{EditIndex, FileIndex};
 
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
-pub use detail::{Conflict, Detail, Diverged, Finding, KeptContent, NotOld, Outcome};
+pub use detail::{Changer, Conflict, Detail, Diverged, Finding, ForeignChange, KeptContent, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
 pub use next_step::NextStep;

@@ -9,7 +9,7 @@ use super::stored::StoredBase;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
-use crate::error::{Detail, Diverged, Error, ErrorKind, NextStep, Result};
+use crate::error::{Detail, Diverged, Error, ErrorKind, ForeignChange, NextStep, Result};
 use crate::index::FileIndex;
 use crate::limits;
 use crate::path::RelPath;
@@ -91,7 +91,10 @@ impl Engine {
             _ => None,
         };
         let Some(rebased) = rebased else {
-            let error = diverged(entry, old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
+            // Without it the error still holds.
+            let by = base.and_then(|base| self.foreign_change(&path, base, run).ok()?);
+            let (old, current) = (old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
+            let error = diverged(entry, old, current, by);
             return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
         };
         entry.expected_hash = found;
@@ -197,7 +200,7 @@ fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
 }
 
 /// The error for a file that changed where something is staged, with both sides.
-fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
+fn diverged(entry: &FileRequest, old: &[u8], current: &[u8], by: Option<ForeignChange>) -> Error {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {
         Change::Edit { edits, .. } => {
@@ -209,9 +212,11 @@ fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
     };
     let ours = diff::unified(old, &ours, &name, &name, limits::DIFF_BYTES);
     let theirs = foreign(entry, old, current);
-    let message =
-        format!("{name} changed since it was staged, where the staged edits are or in a way that they do not survive");
+    let who = by.as_ref().map(|by| format!(" (by {})", by.who())).unwrap_or_default();
+    let message = format!(
+        "{name} changed since it was staged{who}, where the staged edits are or in a way that they do not survive"
+    );
     Error::new(ErrorKind::ConcurrentModification, message)
         .at(&entry.path)
-        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs })))
+        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs, by })))
 }
