@@ -15,7 +15,9 @@ use crate::index::{EditIndex, FileIndex};
 pub use crate::charset::NotACharset;
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
-pub use detail::{Conflict, Detail, Diverged, EncodingFault, Finding, KeptContent, NotOld, Outcome};
+pub use detail::{
+    Changer, Conflict, Detail, Diverged, EncodingFault, Finding, ForeignChange, KeptContent, NotOld, Outcome,
+};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
 pub use next_step::NextStep;

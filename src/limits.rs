@@ -134,6 +134,9 @@ pub const SPLICES_BYTES: usize = 1 << 20;
 /// Bytes of the stored report of a transaction that `log` reads: far above what [`FILES`] files need in practice.
 pub const REPORT_BYTES: u64 = 1 << 30;
 
+/// Transactions that one undo reverts together: the folder of each is open meanwhile.
+pub const UNDONE_TOGETHER: usize = 256;
+
 /// Transactions kept in history.
 pub const HISTORY_COUNT: usize = 1_000;
 

@@ -96,6 +96,11 @@ impl Failure {
             Detail::Diverged(sides) => {
                 let _ = write!(text, "\nstaged:\n{}in the file:\n{}", sides.ours, sides.theirs.trim_end());
             }
+            Detail::Changed(change) => {
+                if let Some(changes) = &change.diff {
+                    let _ = write!(text, "\n  the changes since:\n{}", diff(changes).trim_end());
+                }
+            }
             Detail::Conflicts(conflicts) => {
                 for conflict in conflicts {
                     push_conflict(&mut text, conflict);

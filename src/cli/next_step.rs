@@ -119,6 +119,8 @@ fn plain_words(step: &NextStep) -> String {
             "it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again"
         ),
         NextStep::Rebase => "keep what changed in other lines with --rebase".to_owned(),
+        // The command line undoes those of everybody.
+        NextStep::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
         NextStep::In { .. } => unreachable!("its root is named around the step in it"),
     }
 }

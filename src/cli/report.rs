@@ -37,7 +37,7 @@ pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
     }
-    if let Some(Reverted { id, owner, label }) = report.reverts.as_deref() {
+    for Reverted { id, owner, label } in &report.reverts {
         let label = label.as_ref().map_or_else(String::new, |label| format!(": {}", one_line(label)));
         notes.push(format!("{} reverts {id}, by {}{label}", styled(NOTE, "note:"), one_line(owner)));
     }

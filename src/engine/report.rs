@@ -51,8 +51,8 @@ pub struct Report {
     pub already_applied: bool,
     /// The transaction that undid it since, if the same request was committed before.
     pub undone_by: Option<String>,
-    /// The transaction that this one reverts, if it is an undo.
-    pub reverts: Option<Box<Reverted>>,
+    /// The transactions that this one reverts, if it is an undo, newest first.
+    pub reverts: Vec<Reverted>,
     /// The number of attempts, because another program was writing the files meanwhile; 0 where there cannot be
     /// several.
     pub attempts: usize,
@@ -295,8 +295,8 @@ pub struct Logged {
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
-    /// The transaction that it reverts.
-    pub reverts: Option<String>,
+    /// The transactions that it reverts, newest first.
+    pub reverts: Vec<String>,
     /// The transaction that reverted it.
     pub reverted_by: Option<String>,
     /// The id that it had while it was open.
@@ -319,7 +319,7 @@ impl Logged {
             id,
             owner: "unknown".to_owned(),
             label: None,
-            reverts: None,
+            reverts: Vec::new(),
             reverted_by: None,
             opened: None,
             check: None,

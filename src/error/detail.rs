@@ -104,6 +104,42 @@ pub struct Diverged {
     pub ours: String,
     /// To the current content.
     pub theirs: String,
+    /// Who changed it, as far as history tells.
+    pub by: Option<ForeignChange>,
+}
+
+/// What happened to a file since it had the content that a request expects.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ForeignChange {
+    /// The transactions with an effect on it, oldest first; those that cancel out are left out.
+    pub by: Vec<Changer>,
+    /// True if a change comes from no transaction in history.
+    pub by_another_program: bool,
+    /// The changes, as a bounded unified diff, if the content that is expected is still known.
+    pub diff: Option<String>,
+}
+
+impl ForeignChange {
+    /// Who it was, in words.
+    #[must_use]
+    pub fn who(&self) -> String {
+        let transactions = self.by.iter().map(|it| format!("transaction {} of {} at {}", it.id, it.owner, it.time));
+        let others = self.by_another_program.then(|| "another program".to_owned());
+        transactions.chain(others).collect::<Vec<_>>().join(", and by ")
+    }
+}
+
+/// A transaction that changed a file, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changer {
+    /// Its id.
+    pub id: String,
+    /// The program that committed it, as it named itself.
+    pub owner: String,
+    /// The time of the commit: RFC 3339, UTC.
+    pub time: String,
 }
 
 /// What is wrong with the encoding of a file, or of what would be put into it.
@@ -143,4 +179,6 @@ pub enum Detail {
     Diverged(Box<Diverged>),
     /// What is wrong with the encoding of a file.
     Encoding(EncodingFault),
+    /// What changed a file that has another hash than the request expects.
+    Changed(Box<ForeignChange>),
 }

@@ -112,6 +112,8 @@ pub enum NextStep {
     },
     /// Undo what the transaction changed, and keep what has changed since in other lines.
     Rebase,
+    /// Undo what others have committed since, too.
+    AllCallers,
     /// Take a step in another workspace, whose state folder has the transaction.
     In {
         /// The root of that workspace.
@@ -172,6 +174,7 @@ impl fmt::Display for NextStep {
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
             Self::Rebase => f.write_str("UndoOptions::rebase"),
+            Self::AllCallers => f.write_str("Engine::undo_since(…) that wants those of others, too"),
             Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }

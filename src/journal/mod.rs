@@ -67,8 +67,8 @@ pub struct Header {
     pub boot: String,
     /// The process that runs the transaction, for messages.
     pub owner: Owner,
-    /// The transaction that this one reverts.
-    pub reverts: Option<String>,
+    /// The transactions that this one reverts, newest first; none if it is not an undo.
+    pub reverts: Vec<String>,
     /// The open transaction of which this is the commit.
     pub opened: Option<String>,
     /// The idempotency key.

@@ -97,6 +97,8 @@ pub(super) struct HeaderLine {
     owner: OwnerField,
     #[serde(skip_serializing_if = "Option::is_none")]
     reverts: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reverts_also: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,7 +227,8 @@ impl From<&Header> for HeaderLine {
                 user: header.owner.user,
                 host: header.owner.host.clone(),
             },
-            reverts: header.reverts.clone(),
+            reverts: header.reverts.first().cloned(),
+            reverts_also: header.reverts.iter().skip(1).cloned().collect(),
             opened: header.opened.clone(),
             key: header.key.clone(),
             request: header.request.map(|digest| digest.to_hex()),
@@ -237,9 +240,12 @@ impl From<&Header> for HeaderLine {
 impl HeaderLine {
     pub(super) fn read(self) -> Result<Header, &'static str> {
         let is_id = |id: &str| super::is_id(id.as_ref());
-        let are_ids = [&self.reverts, &self.opened].into_iter().flatten().all(|id| is_id(id));
-        if !is_id(&self.id) || !are_ids {
+        let reverts: Vec<String> = self.reverts.iter().chain(&self.reverts_also).cloned().collect();
+        if !is_id(&self.id) || !reverts.iter().chain(&self.opened).all(|id| is_id(id)) {
             return Err("a transaction id");
+        }
+        if self.reverts.is_none() && !reverts.is_empty() || !reverts.is_sorted_by(|newer, older| newer > older) {
+            return Err("the transactions that it reverts, newest first");
         }
         Ok(Header {
             version: self.txedit,
@@ -253,7 +259,7 @@ impl HeaderLine {
                 user: self.owner.user,
                 host: self.owner.host,
             },
-            reverts: self.reverts,
+            reverts,
             opened: self.opened,
             key: self.key,
             request: self.request.map(|hex| hex.parse().map_err(|_| "the fingerprint of a request")).transpose()?,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use super::{self as journal, Journal};
+use super::{self as journal, Record};
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, ErrorKind};
 use crate::index::{EntryIndex, IndexVec};
@@ -27,6 +27,8 @@ pub struct PresentTarget {
     pub within: Option<Vec<RelPath>>,
     /// The reverse of the entry, for content that changed in other lines since.
     pub carried: Option<Carried>,
+    /// True if the way back from it is blocked: somebody else changed it between two of the transactions.
+    pub between: bool,
 }
 
 /// The reverse of an entry, for content that is no longer as the transaction left it.
@@ -40,25 +42,29 @@ pub struct Carried {
     pub foreign_diff: String,
 }
 
-/// The plan that restores the state before `journal`, from the originals in its slots: [`SourceId`] counts its entries.
+/// The plan that restores the state before these changes, from the originals in the slots of their transactions:
+/// [`SourceId`] counts the entries.
 ///
 /// Restored content gets the current time, or builds would trust what they made of the reverted content; content that
 /// only moves back keeps its time. An error if a file is no longer as the transaction left it.
 ///
 /// # Panics
 ///
-/// If `now` has not one element for each entry of the journal.
-pub fn reverse(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> Result<Plan, Error> {
+/// If `now` has not one element for each entry.
+pub fn reverse(
+    changes: &IndexVec<EntryIndex, Record>,
+    now: &IndexVec<EntryIndex, PresentTarget>,
+) -> Result<Plan, Error> {
     // An entry without one would not be reverted.
-    assert_eq!(journal.entries.len(), now.len(), "each entry was examined");
+    assert_eq!(changes.len(), now.len(), "each entry was examined");
     // Before anything is planned: all conflicts are told at once.
-    refuse_conflicts(journal, now)?;
+    refuse_conflicts(changes, now)?;
     let there: HashSet<Digest> =
-        journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
+        changes.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
     let mut folders = BTreeSet::new();
     let mut entries = Vec::new();
     let mut emptied = Vec::new();
-    for (entry, record) in journal.entries.numbered() {
+    for (entry, record) in changes.numbered() {
         let now = &now[entry];
         let restored = |before: FileState, keeps_time| New {
             state: before,
@@ -101,14 +107,17 @@ pub fn reverse(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> 
     Plan::assemble(folders, entries)
 }
 
-fn refuse_conflicts(journal: &Journal, now: &IndexVec<EntryIndex, PresentTarget>) -> Result<(), Error> {
-    let changed = journal.entries.numbered().map(|(entry, record)| (record, &now[entry])).filter(|(record, now)| {
-        match record.change {
+fn refuse_conflicts(
+    changes: &IndexVec<EntryIndex, Record>,
+    now: &IndexVec<EntryIndex, PresentTarget>,
+) -> Result<(), Error> {
+    let changed =
+        changes.numbered().map(|(entry, record)| (record, &now[entry])).filter(|(record, now)| match record.change {
             journal::RecordedChange::Folder { .. } => false,
             journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
+            _ if now.between => true,
             _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), now.left.as_ref())),
-        }
-    });
+        });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
 }

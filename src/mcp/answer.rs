@@ -38,8 +38,8 @@ pub(super) struct ToolAnswer {
 pub(super) struct ToolChanges {
     /// The transaction, if one was committed.
     pub(super) committed: Option<String>,
-    /// The transaction that it reverted.
-    pub(super) reverted: Option<String>,
+    /// The transactions that it reverted.
+    pub(super) reverted: Vec<String>,
     /// The files as they were named.
     pub(super) files: Vec<PathBuf>,
 }
@@ -50,7 +50,7 @@ impl ToolChanges {
         let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
         Self {
             committed: report.transaction.clone(),
-            reverted: None,
+            reverted: report.transaction.iter().flat_map(|_| &report.reverts).map(|one| one.id.clone()).collect(),
             files: files.flatten().map(|file| file.to_path_buf()).collect(),
         }
     }

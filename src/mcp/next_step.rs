@@ -71,6 +71,9 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::Rebase => {
             "call undo_transaction with rebase: true, which keeps what changed in other lines".to_owned()
         }
+        NextStep::AllCallers => {
+            "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()
+        }
         NextStep::In { root, step } => {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
         }

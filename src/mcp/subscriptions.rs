@@ -88,7 +88,7 @@ fn concerns(changes: &ToolChanges, uri: &str) -> bool {
     if let Some(path) = uri.strip_prefix("file://") {
         return changes.files.iter().any(|file| file == Path::new(path));
     }
-    [&changes.committed, &changes.reverted].into_iter().flatten().any(|id| diff_uri(id) == uri)
+    changes.committed.iter().chain(&changes.reverted).any(|id| diff_uri(id) == uri)
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
     fn a_commit_concerns_its_files_its_transactions_and_the_list() {
         let changes = ToolChanges {
             committed: Some("t2".to_owned()),
-            reverted: Some("t1".to_owned()),
+            reverted: vec!["t1".to_owned()],
             files: vec!["/p/a".into()],
         };
         for uri in [TRANSACTIONS, "file:///p/a", &diff_uri("t1"), &diff_uri("t2")] {

@@ -14,7 +14,7 @@ use crate::request::{FileRequest, Request};
 use context::context;
 use status::{edit_status, file_statuses, rollback};
 
-pub use context::{ChangedSince, CharDifference, FailureContext, MatchLocation};
+pub use context::{ChangedSince, ChangerJson, CharDifference, FailureContext, MatchLocation};
 pub use status::{EditStatus, FileOutcome, FileStatus, Rollback, RollbackDetail, RollbackState};
 
 /// The answer of any command or tool that failed.

@@ -54,6 +54,9 @@ pub struct LoggedJson {
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
+    /// The transactions that it reverts, newest first, if they are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reverts_each: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
     /// The open transaction that was committed.
@@ -73,12 +76,18 @@ impl From<&report::Logged> for LoggedJson {
     fn from(logged: &report::Logged) -> Self {
         let file =
             |(operation, path): &(String, PathBuf)| LoggedFileJson { operation: operation.clone(), path: text(path) };
+        let (reverts, reverts_each) = match &logged.reverts[..] {
+            [] => (None, Vec::new()),
+            [one] => (Some(one.clone()), Vec::new()),
+            several => (None, several.to_vec()),
+        };
         Self {
             transaction_id: logged.id.clone(),
             time: logged.time.clone(),
             owner: logged.owner.clone(),
             label: logged.label.clone(),
-            reverts: logged.reverts.clone(),
+            reverts,
+            reverts_each,
             reverted_by: logged.reverted_by.clone(),
             opened: logged.opened.clone(),
             check: logged.check.as_ref().map(CheckResult::from),
@@ -140,6 +149,8 @@ pub struct Show {
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reverts_each: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +170,7 @@ impl From<&report::Shown> for Show {
             owner,
             label,
             reverts,
+            reverts_each,
             reverted_by,
             opened,
             check,
@@ -174,7 +186,20 @@ impl From<&report::Shown> for Show {
             diff: file.diff.clone(),
         };
         let files = shown.files.iter().map(file).collect();
-        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, opened, check, files, warnings }
+        Self {
+            success: true,
+            transaction_id,
+            time,
+            owner,
+            label,
+            reverts,
+            reverts_each,
+            reverted_by,
+            opened,
+            check,
+            files,
+            warnings,
+        }
     }
 }
 
@@ -377,7 +402,7 @@ mod tests {
             time: "2026-01-02T03:04:05Z".into(),
             owner: "txedit 0.1.0".into(),
             label: None,
-            reverts: Some("t0".into()),
+            reverts: vec!["t0".into()],
             reverted_by: None,
             opened: None,
             check: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::check::CheckRun;
-use crate::engine::report::{FileReport, Operation, Report};
+use crate::engine::report::{FileReport, Operation, Report, Reverted};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{FileRequest, Request};
 use crate::text::Applied;
@@ -111,13 +111,33 @@ pub struct MultiSuccess {
     /// The transaction that reverted it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<String>,
-    /// For a revert: the transaction that it reverts, its author and its label.
+    /// For a revert of one transaction: which, its author and its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// For a revert of several: each of them, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reverts_each: Vec<RevertedJson>,
+}
+
+/// One of several transactions that another one reverts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
+pub struct RevertedJson {
+    pub transaction_id: String,
+    pub owner: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+impl From<&Reverted> for RevertedJson {
+    fn from(reverted: &Reverted) -> Self {
+        let Reverted { id, owner, label } = reverted.clone();
+        Self { transaction_id: id, owner, label }
+    }
 }
 
 /// A check that was run.
@@ -178,6 +198,11 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         })
         .collect();
     let total_files = file_results.len();
+    let (reverted, reverts_each) = match &report.reverts[..] {
+        [] => (None, Vec::new()),
+        [one] => (Some(one), Vec::new()),
+        several => (None, several.iter().map(RevertedJson::from).collect()),
+    };
     let files_succeeded = file_results.iter().filter(|file| file.success).count();
     MultiSuccess {
         success: true,
@@ -196,9 +221,10 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         attempts: several(report.attempts),
         already_applied: report.already_applied.then_some(true),
         undone_by: report.undone_by.clone(),
-        reverts: report.reverts.as_ref().map(|reverted| reverted.id.clone()),
-        owner: report.reverts.as_ref().map(|reverted| reverted.owner.clone()),
-        label: report.reverts.as_ref().and_then(|reverted| reverted.label.clone()),
+        reverts: reverted.map(|reverted| reverted.id.clone()),
+        owner: reverted.map(|reverted| reverted.owner.clone()),
+        label: reverted.and_then(|reverted| reverted.label.clone()),
+        reverts_each,
     }
 }
 

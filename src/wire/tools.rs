@@ -184,6 +184,10 @@ pub(crate) struct ListTransactions {
 pub(crate) struct UndoTransaction {
     /// Without one, the newest of your own that is not undone.
     pub transaction_id: Option<String>,
+    /// Instead: undo all of your own that came after this transaction, as one.
+    pub since: Option<String>,
+    /// With since: those of other callers, too.
+    pub all_callers: Option<bool>,
     /// Undo also in files that changed since in other lines.
     pub rebase: Option<bool>,
     /// Only show the diff; write nothing.
@@ -434,6 +438,10 @@ mod tests {
         let error = parse_flat::<ReadFiles>(arguments(json!({"paths": ["/a", 5]}))).unwrap_err();
         assert_eq!(findings(&error)[0].0, "paths/1");
         let error = parse_flat::<UndoTransaction>(arguments(json!({"id": "x"}))).unwrap_err();
-        assert!(findings(&error)[0].1.contains("expected one of `transaction_id`, `rebase`, `dry_run`"));
+        assert!(
+            findings(&error)[0]
+                .1
+                .contains("expected one of `transaction_id`, `since`, `all_callers`, `rebase`, `dry_run`")
+        );
     }
 }

@@ -66,6 +66,8 @@ def spell(value):
         return '"' + "".join(escaped) + '"'
     if isinstance(value, dict):
         return "{" + ",".join(spell(k) + ":" + spell(v) for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(spell(v) for v in value) + "]"
     raise ValueError("a value of no kind that a journal has")
 
 
@@ -164,7 +166,7 @@ def header_of(raw):
     if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "opened?", "key?", "request?", "label?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "label?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -180,6 +182,15 @@ def header_of(raw):
     text(owner["host"], 1)
     if "reverts" in header:
         text(header["reverts"], 1, ID)
+    if "reverts_also" in header:
+        also = header["reverts_also"]
+        if "reverts" not in header or not isinstance(also, list) or not also:
+            raise Refused("unexpected", "line 1: expected the transactions that it reverts, newest first", 1)
+        for one in also:
+            text(one, 1, ID)
+        order = [header["reverts"], *also]
+        if any(newer <= older for newer, older in zip(order, order[1:])):
+            raise Refused("unexpected", "line 1: expected the transactions that it reverts, newest first", 1)
     if "opened" in header:
         text(header["opened"], 1, ID)
     if "key" in header:

@@ -81,6 +81,9 @@ pub(crate) enum ShowFormat {
 pub(crate) struct UndoArgs {
     /// The transaction [default: the newest that has not been reverted and is no undo itself]
     pub(crate) id: Option<String>,
+    /// Revert everything that was committed after this transaction, which stays, as one transaction
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    pub(crate) since: Option<String>,
     #[command(flatten)]
     pub(crate) how: RevertArgs,
 }

@@ -70,8 +70,9 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
     let owner = &header.owner;
     line("owner", &format!("{}, process {}, user {}, on {}", owner.program, owner.process, owner.user, owner.host));
     let request = header.request.map(|digest| digest.to_hex());
+    let reverts = (!header.reverts.is_empty()).then(|| header.reverts.join(", "));
     let optional = [
-        ("reverts", &header.reverts),
+        ("reverts", &reverts),
         ("opened as", &header.opened),
         ("key", &header.key),
         ("request", &request),
@@ -127,6 +128,8 @@ struct JournalJson<'a> {
     owner: OwnerView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reverts: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    reverts_also: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +175,8 @@ impl<'a> JournalJson<'a> {
             folder: (&header.folder).into(),
             boot: &header.boot,
             owner: OwnerView { program: &owner.program, process: owner.process, user: owner.user, host: &owner.host },
-            reverts: header.reverts.as_deref(),
+            reverts: header.reverts.first().map(String::as_str),
+            reverts_also: header.reverts.get(1..).unwrap_or_default(),
             opened: header.opened.as_deref(),
             key: header.key.as_deref(),
             request: header.request.map(|digest| digest.to_hex()),

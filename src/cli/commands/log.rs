@@ -42,8 +42,8 @@ pub(super) fn push(text: &mut String, one: &Logged) {
         return;
     }
     let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, count(one.files.len(), "file"));
-    if let Some(reverts) = &one.reverts {
-        let _ = write!(text, "  undoes {reverts}");
+    if !one.reverts.is_empty() {
+        let _ = write!(text, "  undoes {}", one.reverts.join(", "));
     }
     if let Some(by) = &one.reverted_by {
         let _ = write!(text, "  undone by {by}");

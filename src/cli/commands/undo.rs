@@ -1,4 +1,4 @@
-//! `txedit undo [ID]` and `txedit redo [ID]`.
+//! `txedit undo [ID]`, `txedit undo --since ID` and `txedit redo [ID]`.
 
 use super::transact;
 use crate::cli::args::{RedoArgs, RevertArgs, UndoArgs};
@@ -10,7 +10,10 @@ use crate::error::Result;
 
 pub(super) fn run(args: &UndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
-    let report = transact::watched(options, |run| engine.undo_with(args.id.as_deref(), &how, run))?;
+    let report = transact::watched(options, |run| match &args.since {
+        Some(since) => engine.undo_since(since, &|_, _| true, &how, run),
+        None => engine.undo_with(args.id.as_deref(), &how, run),
+    })?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }
 

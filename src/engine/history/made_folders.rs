@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{history, load};
 use crate::engine::store::folder::TransactionFolder;
@@ -39,28 +39,38 @@ impl TransactionFolder<'_> {
     /// same. A folder that stays does no harm: a failure is a warning and not worth a rollback.
     pub(crate) fn tidy(&self) -> Tidied {
         let mut tidied = Tidied::default();
-        let Some(reverts) = &self.journal.header.reverts else { return tidied };
-        let reverted = match load(self.state, reverts) {
-            Ok(Some(reverted)) => reverted,
-            Ok(None) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
-                return tidied;
-            }
-            Err(error) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: {}", error.message()));
-                return tidied;
-            }
-        };
+        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
+        let mut left = Vec::new();
+        for reverts in &self.journal.header.reverts {
+            let why = match load(self.state, reverts) {
+                Ok(Some(reverted)) => {
+                    self.tidy_after(&reverted.journal, &mut tidied, &mut left);
+                    continue;
+                }
+                Ok(None) => "its journal cannot be read".to_owned(),
+                Err(error) => error.message().to_owned(),
+            };
+            tidied.warnings.push(format!("folders that {reverts} had made are left: {why}"));
+        }
+        tidied
+    }
+
+    /// The same for one of the reverted transactions; `left` are the folders that stay.
+    fn tidy_after(&self, reverted: &Journal, tidied: &mut Tidied, left: &mut Vec<PathBuf>) {
+        let is_one_of_several = self.journal.header.reverts.len() > 1;
         // Made again by a redo, or by the undo of a transaction that had put a file in their place.
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
             let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
-            there == staged || again.get_or_init(|| self.made_again(&reverted.journal)).as_ref().is_ok_and(is_again)
+            there == staged || again.get_or_init(|| self.made_again(reverted)).as_ref().is_ok_and(is_again)
         };
-        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
-        let mut left: Vec<&Path> = Vec::new();
-        for record in reverted.journal.entries.iter().rev() {
-            let RecordedChange::Folder { staged } = &record.change else { continue };
+        for record in reverted.entries.iter().rev() {
+            let staged = match &record.change {
+                RecordedChange::Folder { staged } => staged,
+                // An older one of them had made the file that was there, so that there is none to be put back.
+                RecordedChange::FileToFolder { staged, .. } if is_one_of_several => staged,
+                _ => continue,
+            };
             let path = record.path.as_path();
             if left.iter().any(|inner| inner.starts_with(path)) {
                 continue;
@@ -89,16 +99,15 @@ impl TransactionFolder<'_> {
                         _ => error.to_string(),
                     };
                     tidied.warnings.push(told("stays", &why));
-                    left.push(path);
+                    left.push(path.to_owned());
                 }
                 // It could not be examined: it may be gone.
                 Err(error) => {
                     tidied.warnings.push(told("may be left", &error.to_string()));
-                    left.push(path);
+                    left.push(path.to_owned());
                 }
             }
         }
-        tidied
     }
 
     /// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
@@ -114,15 +123,16 @@ impl TransactionFolder<'_> {
             let journal = loaded?.journal;
             let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
             takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
-            let (id, Some(reverts)) = (journal.header.id, journal.header.reverts) else { continue };
-            let is_redo = undos.contains(&reverts);
-            if same.contains(&reverts) {
+            let (id, reverts) = (journal.header.id, journal.header.reverts);
+            let is_redo = reverts.iter().any(|it| undos.contains(it));
+            if reverts.iter().any(|it| same.contains(it)) {
                 undos.insert(id);
             } else if is_redo {
                 same.insert(id);
             }
             let again = journal.entries.iter().filter_map(made_by);
-            made.extend(again.filter(|(path, _)| is_redo || takers.contains(&(reverts.clone(), path.clone()))));
+            let gives_back = |path: &PathBuf| reverts.iter().any(|it| takers.contains(&(it.clone(), path.clone())));
+            made.extend(again.filter(|(path, _)| is_redo || gives_back(path)));
         }
         Ok(made)
     }

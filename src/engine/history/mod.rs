@@ -1,5 +1,6 @@
 //! Committed transactions: their folders, with the originals in them, are the undo records.
 
+pub(super) mod changed_by;
 pub(super) mod concurrent_key;
 pub(super) mod export;
 pub(super) mod id_order;
@@ -209,8 +210,8 @@ impl Loaded {
     }
 }
 
-/// Each committed transaction, oldest first, with the one that it reverts.
-pub(crate) fn reverts(state: &StateFolder) -> Result<Vec<(String, Option<String>)>> {
+/// Each committed transaction, oldest first, with those that it reverts.
+pub(crate) fn reverts(state: &StateFolder) -> Result<Vec<(String, Vec<String>)>> {
     history(state)?
         .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
         .collect()
@@ -221,9 +222,8 @@ pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
     let mut reverted = HashMap::new();
     // From the newest on: an undo is newer than what it reverts.
     for (id, undoes) in reverts(state)?.into_iter().rev() {
-        let Some(undone) = undoes else { continue };
         if !reverted.contains_key(&id) {
-            reverted.insert(undone, id);
+            reverted.extend(undoes.into_iter().map(|undone| (undone, id.clone())));
         }
     }
     Ok(reverted)

@@ -2,6 +2,8 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::slice;
 use std::sync::Arc;
 
 use super::stored_report::StoredReport;
@@ -22,7 +24,9 @@ pub(crate) struct PathHistory<'a> {
     engine: &'a Engine,
     state: &'a StateFolder,
     pub loaded: &'a Loaded,
-    changes: OnceCell<HashMap<RelPath, Vec<PathChange>>>,
+    /// The transactions whose paths are read together: all that one revert undoes.
+    together: &'a [Loaded],
+    changes: Rc<OnceCell<HashMap<RelPath, Vec<PathChange>>>>,
     report: OnceCell<Option<StoredReport>>,
     /// The transaction whose originals were read last: it holds those of all files that changed together.
     last: RefCell<Option<Loaded>>,
@@ -38,8 +42,24 @@ pub(crate) struct PathChange {
 }
 
 impl<'a> PathHistory<'a> {
-    pub(crate) const fn new(engine: &'a Engine, state: &'a StateFolder, loaded: &'a Loaded) -> Self {
-        Self { engine, state, loaded, changes: OnceCell::new(), report: OnceCell::new(), last: RefCell::new(None) }
+    pub(crate) fn new(engine: &'a Engine, state: &'a StateFolder, loaded: &'a Loaded) -> Self {
+        Self::beside(engine, state, loaded, slice::from_ref(loaded), Rc::default())
+    }
+
+    /// One for each of several transactions; history is read once for all of them.
+    pub(crate) fn each(engine: &'a Engine, state: &'a StateFolder, together: &'a [Loaded]) -> Vec<Self> {
+        let changes = Rc::default();
+        together.iter().map(|loaded| Self::beside(engine, state, loaded, together, Rc::clone(&changes))).collect()
+    }
+
+    const fn beside(
+        engine: &'a Engine,
+        state: &'a StateFolder,
+        loaded: &'a Loaded,
+        together: &'a [Loaded],
+        changes: Rc<OnceCell<HashMap<RelPath, Vec<PathChange>>>>,
+    ) -> Self {
+        Self { engine, state, loaded, together, changes, report: OnceCell::new(), last: RefCell::new(None) }
     }
 
     /// The changes of a path of the transaction, by all transactions, oldest first.
@@ -54,7 +74,8 @@ impl<'a> PathHistory<'a> {
     }
 
     fn read(&self) -> Result<HashMap<RelPath, Vec<PathChange>>> {
-        let paths = self.loaded.journal.entries.iter().map(|record| record.path.clone());
+        let records = self.together.iter().flat_map(|loaded| loaded.journal.entries.iter());
+        let paths = records.map(|record| record.path.clone());
         let mut changes: HashMap<RelPath, Vec<PathChange>> = paths.map(|path| (path, Vec::new())).collect();
         for other in history(self.state)? {
             let other = other?;

@@ -11,7 +11,7 @@ use crate::charset::{Charset, readable};
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
-use crate::error::{Detail, Diverged, Error, ErrorKind, NextStep, Result};
+use crate::error::{Detail, Diverged, Error, ErrorKind, ForeignChange, NextStep, Result};
 use crate::index::FileIndex;
 use crate::limits;
 use crate::path::RelPath;
@@ -94,7 +94,10 @@ impl Engine {
             _ => None,
         };
         let Some(rebased) = rebased else {
-            let error = diverged(entry, old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
+            // Without it the error still holds.
+            let by = base.and_then(|base| self.foreign_change(&path, base, run).ok()?);
+            let (old, current) = (old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
+            let error = diverged(entry, old, current, by);
             return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
         };
         entry.expected_hash = found;
@@ -228,7 +231,7 @@ fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
 }
 
 /// The error for a file that changed where something is staged, with both sides.
-fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
+fn diverged(entry: &FileRequest, old: &[u8], current: &[u8], by: Option<ForeignChange>) -> Error {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {
         Change::Edit { edits, .. } => {
@@ -243,9 +246,11 @@ fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
     let shown = |bytes| readable(bytes, entry.encoding);
     let ours = diff::unified(&shown(old), &shown(&ours), &name, &name, limits::DIFF_BYTES);
     let theirs = foreign(entry, old, current);
-    let message =
-        format!("{name} changed since it was staged, where the staged edits are or in a way that they do not survive");
+    let who = by.as_ref().map(|by| format!(" (by {})", by.who())).unwrap_or_default();
+    let message = format!(
+        "{name} changed since it was staged{who}, where the staged edits are or in a way that they do not survive"
+    );
     Error::new(ErrorKind::ConcurrentModification, message)
         .at(&entry.path)
-        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs })))
+        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs, by })))
 }

@@ -39,7 +39,7 @@ impl Engine {
                 Ok(staged)
             }
             Err(error) => {
-                let error = self.with_similar_paths(failed.in_front_of(error), request);
+                let error = self.explained(failed.in_front_of(error), request, run);
                 Err(error.warning_of(warnings))
             }
         }

@@ -1,7 +1,10 @@
-//! Undo and redo of committed transactions.
+//! Undo and redo of committed transactions, one at a time or several at once.
 
-pub(super) mod merge;
+mod conflicts;
 mod paths;
 mod read;
 mod reports;
+mod reversal;
+mod since;
 pub(super) mod undo;
+mod walk_back;

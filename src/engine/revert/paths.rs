@@ -9,18 +9,18 @@ use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::reverse::conflict;
-use crate::journal::{Journal, RecordedChange};
+use crate::journal::{Record, RecordedChange};
 use crate::path::{AskedPath, RelPath};
 
-/// The paths of an undo: those in the journal of the transaction that it reverts.
+/// The paths of an undo: those that the transactions that it reverts have changed.
 pub(super) struct RevertPaths<'a> {
-    journal: &'a Journal,
+    entries: &'a IndexVec<EntryIndex, Record>,
     paths: Vec<AskedPath>,
 }
 
 impl<'a> RevertPaths<'a> {
-    pub(super) fn of(journal: &'a Journal) -> Self {
-        Self { journal, paths: journal.entries.iter().map(|record| record.path.asked()).collect() }
+    pub(super) fn of(entries: &'a IndexVec<EntryIndex, Record>) -> Self {
+        Self { entries, paths: entries.iter().map(|record| record.path.asked()).collect() }
     }
 }
 
@@ -32,7 +32,7 @@ impl Targets for RevertPaths<'_> {
     /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the
     /// transaction put a file in the place of a folder, or a folder in the place of a file.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
-        let entries = &self.journal.entries;
+        let entries = self.entries;
         let became_file = entries.iter().filter(|record| matches!(record.change, RecordedChange::FolderToFile { .. }));
         let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
         let mut places = Vec::with_capacity(found.len());
@@ -65,11 +65,11 @@ impl Targets for RevertPaths<'_> {
 pub(super) type RevertedPaths = IndexVec<EntryIndex, ResolvedPath>;
 
 /// Refuses to remove a folder into which another program has put something.
-pub(super) fn refuse_filled(journal: &Journal, places: &RevertedPaths) -> Result<()> {
+pub(super) fn refuse_filled(entries: &IndexVec<EntryIndex, Record>, places: &RevertedPaths) -> Result<()> {
     if places.iter().all(|place| place.within.is_none()) {
         return Ok(());
     }
-    let created = journal.entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
+    let created = entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
     let created: HashSet<&RelPath> = created.map(|record| &record.path).collect();
     let within = places.iter().flat_map(|place| place.within.iter().flatten());
     let left = within.filter(|(path, kind)| *kind != FileKind::Folder && !created.contains(path));

@@ -1,10 +1,12 @@
-//! Reads what a revert needs: the files that are there now, and the originals of the transaction.
+//! Reads what a revert needs: the files that are there now, and the originals of the transactions.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 
 use super::paths::RevertedPaths;
-use crate::engine::history::Loaded;
+use super::reversal::Reversal;
+use super::walk_back::WalkedBack;
 use crate::engine::history::late_writes;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
@@ -21,9 +23,11 @@ use crate::limits;
 use crate::path::RelPath;
 use crate::plan::SourceId;
 
-/// The files that are at the paths of a transaction now.
+/// The files that are at the paths of the transactions now.
 pub(super) struct PresentFiles {
     pub(super) targets: IndexVec<EntryIndex, PresentTarget>,
+    /// The number of the change where the way back of each ends, if it does not lead to the end.
+    pub(super) stuck: IndexVec<EntryIndex, Option<usize>>,
     pub(super) snapshots: HashMap<RelPath, Option<Arc<Snapshot>>>,
 }
 
@@ -38,13 +42,15 @@ impl Engine {
     /// Reads the target of each entry.
     pub(super) fn present(
         &self,
-        past: &PathHistory<'_>,
+        reversal: &Reversal<'_>,
+        pasts: &[PathHistory<'_>],
         (places, parents): (&RevertedPaths, &Parents),
         rebase: bool,
         run: Run<'_>,
     ) -> Result<PresentFiles> {
-        let mut present = PresentFiles { targets: IndexVec::default(), snapshots: HashMap::new() };
-        for (entry, record) in past.loaded.journal.entries.numbered() {
+        let mut present =
+            PresentFiles { targets: IndexVec::default(), stuck: IndexVec::default(), snapshots: HashMap::new() };
+        for (entry, record) in reversal.entries.numbered() {
             let place = &places[entry];
             let mut snapshot = self.snapshot_of(&record.path, place, parents, run)?;
             // As many handles as a process may have open would not do for all.
@@ -52,25 +58,18 @@ impl Engine {
                 snapshot.file = None;
             }
             let state = snapshot.as_ref().map(Snapshot::state);
-            let recorded = record.change.after().copied();
-            // Only what the check of this transaction left stands for what is recorded; the undo keeps it.
-            let changed = state.zip(recorded).filter(|(state, recorded)| !state.is(recorded));
-            let by_check = match changed {
-                Some((state, recorded)) => past.report()?.and_then(|it| it.left(&record.path, &recorded, &state)),
-                None => None,
-            };
-            let carried = match state {
-                Some(state) if rebase && by_check.is_none() => self.carry_back(past, entry, state, run)?,
-                _ => None,
-            };
+            let WalkedBack { left, carried, stuck } = self.walk_back(reversal, pasts, entry, state, rebase, run)?;
             present.targets.push(PresentTarget {
                 state,
-                left: by_check.or(recorded),
+                left,
                 obstructed: place.stat.is_some() && state.is_none(),
                 missing: place.missing.clone(),
                 within: place.folders_within(),
                 carried,
+                // The file itself may be as the newest of them left it.
+                between: stuck.is_some_and(|step| step > 0),
             });
+            present.stuck.push(stuck);
             present.snapshots.insert(place.path.clone(), snapshot.map(Arc::new));
         }
         Ok(present)
@@ -116,13 +115,13 @@ impl Engine {
     /// The sources of an undo's plan: originals, and current contents into which the undo is merged.
     pub(super) fn sources(
         &self,
-        loaded: &Loaded,
+        reversal: &Reversal<'_>,
         present: &PresentFiles,
         parents: &Parents,
         run: Run<'_>,
     ) -> Result<Sources> {
-        let mut sources = self.originals(loaded, run)?;
-        for (entry, record) in loaded.journal.entries.numbered() {
+        let mut sources = self.originals(reversal, run)?;
+        for (entry, record) in reversal.entries.numbered() {
             let is_carried = present.targets[entry].carried.is_some();
             let Some(Some(snapshot)) = present.snapshots.get(&record.path).filter(|_| is_carried) else { continue };
             let (_, folder) = &parents[record.path.parent()];
@@ -133,13 +132,20 @@ impl Engine {
         Ok(sources)
     }
 
-    /// The originals in a transaction's slots, verified: an undo stages copies of them.
-    fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
+    /// The originals in the slots of the transactions, verified: an undo stages copies of them.
+    fn originals(&self, reversal: &Reversal<'_>, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
-        let copied = loaded.copied(&self.workspace)?;
-        for (entry, record) in loaded.journal.entries.numbered() {
+        let mut copies = HashMap::new();
+        for (entry, record) in reversal.entries.numbered() {
             let Some(before) = record.change.before() else { continue };
-            let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
+            let oldest = reversal.oldest(entry);
+            let (loaded, entry_there) = (reversal.part(oldest), oldest.entry);
+            let copied = match copies.entry(oldest.part) {
+                MapEntry::Occupied(known) => known.into_mut(),
+                MapEntry::Vacant(unknown) => unknown.insert(loaded.copied(&self.workspace)?),
+            };
+            let is_copied = copied.contains(&entry_there);
+            let slot = if is_copied { original_name(entry_there) } else { slot_name(entry_there) };
             let name = Name::new(&loaded.folder, &slot);
             let path = name.path();
             let damaged = |why: &str| {
@@ -151,11 +157,12 @@ impl Engine {
             let stat = Arc::new(stat);
             let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
-                let is_captured = !copied.contains(&entry)
-                    && late_writes::is_captured(&self.workspace, &loaded.folder, record, &stat)?;
+                let record = reversal.record(oldest);
+                let is_captured =
+                    !is_copied && late_writes::is_captured(&self.workspace, &loaded.folder, record, &stat)?;
                 return Err(damaged(if is_captured { CAPTURED } else { WRITTEN_LATE }));
             }
-            if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
+            if reversal.entries.len() > limits::SYNC_EACH_UP_TO {
                 snapshot.file = None;
             }
             let source = SourceFile {
@@ -169,15 +176,16 @@ impl Engine {
         Ok(sources)
     }
 
-    /// The metadata of the folders that a transaction removed.
-    pub(super) fn folder_metadata(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
+    /// The metadata of the folders that the transactions removed.
+    pub(super) fn folder_metadata(&self, reversal: &Reversal<'_>) -> Result<HashMap<RelPath, Metadata>> {
         let mut folder_metadata = HashMap::new();
-        for (entry, record) in loaded.journal.entries.numbered() {
+        for (entry, record) in reversal.entries.numbered() {
             if record.change.folder_before().is_none() {
                 continue;
             }
-            let slot = slot_name(entry);
-            let folder = self.workspace.open_beneath(&loaded.folder, &slot)?;
+            let oldest = reversal.oldest(entry);
+            let slot = slot_name(oldest.entry);
+            let folder = self.workspace.open_beneath(&reversal.part(oldest).folder, &slot)?;
             let stat = self.workspace.stat_handle(&folder)?;
             let attributes = self.workspace.attributes(&folder)?;
             let (mode, user, group) = (stat.mode, stat.user, stat.group);

@@ -1,7 +1,7 @@
 //! The reports of the files that a revert changes.
 
+use super::reversal::Reversal;
 use crate::digest::Digest;
-use crate::engine::history::Loaded;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::engine::store::snapshot;
 use crate::engine::{Engine, Run};
@@ -16,13 +16,13 @@ impl Engine {
     /// What a revert makes of each file, with a diff if one is asked for.
     pub(super) fn undo_reports(
         &self,
-        loaded: &Loaded,
+        reversal: &Reversal<'_>,
         now: &IndexVec<EntryIndex, PresentTarget>,
         with_diff: bool,
         run: Run<'_>,
     ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
-        for (entry, record) in loaded.journal.entries.numbered() {
+        for (entry, record) in reversal.entries.numbered() {
             let now = &now[entry];
             let operation = match record.change {
                 RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
@@ -40,7 +40,7 @@ impl Engine {
                         return Err(snapshot::changed(&path, "changed since it was read"));
                     }
                     (Some(carried), _) => carried.splices.apply(&old),
-                    (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
+                    (None, Some(_)) => reversal.original(self, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),
                 };
                 let name = path.display().to_string();

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
+use super::reversal::Reversal;
+use super::since::RevertWhat;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
-use crate::engine::report::{Report, Reverted};
+use crate::engine::report::Report;
 use crate::engine::store::state::StateLookup;
 use crate::engine::transaction::prepare::lock_targets::LockedTargets;
 use crate::engine::transaction::prepare::prepared::{Prepared, TransactionOrigin};
@@ -15,8 +17,8 @@ use crate::engine::transaction::retry::telling;
 use crate::engine::transaction::{Ready, Transaction};
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Error, ErrorKind, NextStep, Result};
+use crate::journal::Journal;
 use crate::journal::reverse::reverse;
-use crate::journal::{Header, Journal};
 
 fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo").with_next([NextStep::Log])
@@ -36,7 +38,7 @@ impl Engine {
             Some(id) => {
                 let mut found = self.found()?;
                 let warnings = self.recover_for(&found, Some(id), &[], options, run)?;
-                self.revert_with_retries(&mut found, id, options, warnings, run)
+                self.revert_with_retries(&mut found, RevertWhat::One(id), options, warnings, run)
             }
             None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
         }
@@ -55,7 +57,9 @@ impl Engine {
         let warnings = self.recover_for(&found, None, wanted, options, run)?;
         for is_wanted in wanted {
             match self.newest_not_undone(&found, is_wanted) {
-                Ok(Some(id)) => return self.revert_with_retries(&mut found, &id, options, warnings, run),
+                Ok(Some(id)) => {
+                    return self.revert_with_retries(&mut found, RevertWhat::One(&id), options, warnings, run);
+                }
                 Ok(None) => {}
                 Err(error) => return Err(error.warning_of(warnings)),
             }
@@ -70,14 +74,14 @@ impl Engine {
         let mut found = self.found()?;
         let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
         match self.undo_of(&found, id) {
-            Ok(undo) => self.revert_with_retries(&mut found, &undo, options, warnings, run),
+            Ok(undo) => self.revert_with_retries(&mut found, RevertWhat::One(&undo), options, warnings, run),
             Err(error) => Err(error.warning_of(warnings)),
         }
     }
 
     /// Recovers before an undo. Without an id, a transaction that could not be recovered may be the newest itself,
     /// which is an error if it is wanted.
-    fn recover_for(
+    pub(super) fn recover_for(
         &self,
         found: &StateLookup,
         id: Option<&str>,
@@ -115,15 +119,15 @@ impl Engine {
 
     /// Retries if another program wrote meanwhile and other lines may differ (`rebase`). Without that, what it wrote is
     /// a conflict, and would be one again.
-    fn revert_with_retries(
+    pub(super) fn revert_with_retries(
         &self,
         found: &mut StateLookup,
-        id: &str,
+        what: RevertWhat<'_>,
         options: &UndoOptions,
         mut warnings: Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let attempt = |attempt| self.revert(found, id, options, attempt > 1, &mut warnings, run);
+        let attempt = |attempt| self.revert(found, what, options, attempt > 1, &mut warnings, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
         telling(report, warnings)
     }
@@ -131,19 +135,15 @@ impl Engine {
     fn revert(
         &self,
         found: &mut StateLookup,
-        id: &str,
+        what: RevertWhat<'_>,
         options: &UndoOptions,
         again: bool,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let (state, loaded) = self.committed(found, id)?;
-        let id = loaded.id().to_owned();
-        if let Some(by) = history::reverted(&state)?.get(&id) {
-            let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
-            return Err(Error::new(ErrorKind::UndoConflict, message));
-        }
-        let targets = RevertPaths::of(&loaded.journal);
+        let (state, to_revert) = self.to_revert(found, what)?;
+        let reversal = Reversal::of(&to_revert.parts);
+        let targets = RevertPaths::of(&reversal.entries);
         let (places, parents, locks) = if options.dry_run {
             let (places, parents) = self.resolve_unlocked(&targets, found, warnings)?;
             (places, parents, None)
@@ -152,23 +152,26 @@ impl Engine {
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
-        let past = PathHistory::new(self, &state, &loaded);
+        let pasts = PathHistory::each(self, &state, &to_revert.parts);
         let places = RevertedPaths::from(places);
-        let present = self.present(&past, (&places, &parents), options.rebase, run)?;
-        refuse_filled(&loaded.journal, &places)?;
-        let plan = reverse(&loaded.journal, &present.targets).map_err(|e| self.explain_conflicts(e, &past, run))?;
+        let present = self.present(&reversal, &pasts, (&places, &parents), options.rebase, run)?;
+        refuse_filled(&reversal.entries, &places)?;
+        let plan = reverse(&reversal.entries, &present.targets)
+            .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))?;
         for (entry, place) in places.numbered() {
             self.check_restorable(place, &present.targets[entry], &parents)?;
         }
-        let sources = self.sources(&loaded, &present, &parents, run)?;
+        let sources = self.sources(&reversal, &present, &parents, run)?;
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
-        let files = self.undo_reports(&loaded, &present.targets, options.dry_run, run)?;
-        let Header { owner, label, .. } = &loaded.journal.header;
-        let reverted = Reverted { id: id.clone(), owner: owner.to_string(), label: label.clone() };
-        let reverts = Some(Box::new(reverted));
-        let origin = TransactionOrigin { reverts: Some(id), ..TransactionOrigin::default() };
+        let files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
+        // Several may cancel out: then nothing is committed, and nothing reverted.
+        let reverts = if plan.is_empty() { Vec::new() } else { reversal.reverted() };
+        let origin = TransactionOrigin {
+            reverts: reverts.iter().map(|reverted| reverted.id.clone()).collect(),
+            ..TransactionOrigin::default()
+        };
         let gate = self.gate(options.check.as_ref())?;
-        let folder_metadata = self.folder_metadata(&loaded)?;
+        let folder_metadata = self.folder_metadata(&reversal)?;
         let prepared = Prepared {
             plan,
             sources,
@@ -181,12 +184,13 @@ impl Engine {
             again,
             contended: None,
         };
+        let warnings = to_revert.warning().into_iter().collect();
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
-            return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
+            return Ok(Report { dry_run: true, files, reverts, warnings, ..Report::default() });
         };
         let ready = Ready { prepared, locks, found: found.clone() };
-        Transaction::new(self, ready, Report { files, reverts, ..Report::default() }, run).commit()
+        Transaction::new(self, ready, Report { files, reverts, warnings, ..Report::default() }, run).commit()
     }
 
     /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that
@@ -196,7 +200,7 @@ impl Engine {
         let undone = history::reverted(state)?;
         let newest = whole_history(state)?.rev().find_map(|entry| match entry {
             Ok(HistoryEntry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
-                let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
+                let is_open = header.reverts.is_empty() && !undone.contains_key(&header.id);
                 (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
             }
             Ok(HistoryEntry::Untrusted(untrusted)) => {
@@ -219,8 +223,12 @@ impl Engine {
         let reverts = history::reverts(state)?;
         let undone = history::reverted(state)?;
         // An undo reverts a transaction that is not an undo; a redo reverts an undo.
-        let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
-        let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
+        let targets = |id: &str| reverts.iter().find(|(it, _)| it == id).map_or(&[][..], |(_, reverts)| reverts);
+        let is_undo = |id: &str| match targets(id) {
+            [] => false,
+            [undone] => targets(undone).is_empty(),
+            _ => true,
+        };
         let Some(id) = id else {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
             let newest = newest.map(|(id, _)| id.as_str());

@@ -147,7 +147,7 @@ impl Engine {
                 transaction.plan.warnings.splice(0..0, warnings);
                 Ok(transaction)
             }
-            Err(error) => Err(self.with_similar_paths(error, request).warning_of(warnings)),
+            Err(error) => Err(self.explained(error, request, run).warning_of(warnings)),
         }
     }
 
@@ -165,7 +165,12 @@ impl Engine {
         let attempt = |attempt| self.begin_attempt(request, attempt, &mut found, &mut warnings, run)?.commit();
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
-        retry::telling(report.map_err(|error| self.with_similar_paths(error, request)), warnings)
+        retry::telling(report.map_err(|error| self.explained(error, request, run)), warnings)
+    }
+
+    /// Adds to an error what helps the caller, and takes too long for each attempt.
+    pub(crate) fn explained(&self, error: Error, request: &Request, run: Run<'_>) -> Error {
+        self.with_foreign_change(self.with_similar_paths(error, request), request, run)
     }
 
     /// Refuses a request that is invalid by itself, before any file is read.

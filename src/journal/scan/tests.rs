@@ -29,7 +29,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         folder: identity(1),
         boot: "boot".to_owned(),
         owner: Owner { program: "txedit".to_owned(), process: 1, user: 0, host: "host".to_owned() },
-        reverts: None,
+        reverts: Vec::new(),
         opened: Some("20260101T120000.000000Z-0123456789abcdef".into()),
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),

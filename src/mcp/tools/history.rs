@@ -10,6 +10,7 @@ use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
+use crate::request::validate::Findings;
 use crate::wire::history::Log;
 use crate::wire::success_multi;
 use crate::wire::tools::{Arguments, ListTransactions, UndoTransaction, parse_flat};
@@ -62,8 +63,9 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     title: "Undo a transaction",
     toolset: Toolset::History,
     description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its \
-                  own; undoing that one is a redo. Without an id: the newest of this connection. Use it when a change turned \
-                  out wrong. Refused (UNDO_CONFLICT) where a file has been changed since; not for changes that other programs made. Example: \
+                  own; undoing that one is a redo. Without an id: the newest of this connection; with since: all of its later ones. \
+                  Use it when a change turned out wrong; not for changes that other programs made. Refused \
+                  (UNDO_CONFLICT) where a file has been changed since. Example: \
                   {\"transaction_id\": \"20260101T120000Z-…\", \"dry_run\": true}",
     writes: true,
     idempotent: false,
@@ -73,6 +75,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
             ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
             ("transaction_id", PropertyKind::Text, "The transaction that did the undoing."),
             ("reverts", PropertyKind::Text, "The transaction that it reverts."),
+            ("reverts_each", PropertyKind::Objects, "Of several: transaction_id, owner, label of each, newest first."),
             ("owner", PropertyKind::Text, "Who committed that one."),
             ("label", PropertyKind::Text, "Its label, if it has one."),
             ("files_edited", PropertyKind::Count, "Files that were put back."),
@@ -87,17 +90,35 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
 };
 
 fn undo(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
-    let UndoTransaction { transaction_id, rebase, dry_run } = parse_flat(arguments)?;
+    let UndoTransaction { transaction_id, since, all_callers, rebase, dry_run } = parse_flat(arguments)?;
+    check_which(transaction_id.as_deref(), since.as_deref(), all_callers)?;
     let options = UndoOptions::default().dry_run(dry_run.unwrap_or(false)).rebase(rebase.unwrap_or(false));
     job.check_writing(options.dry_run)?;
-    let report = match transaction_id {
-        Some(id) => job.engine.undo_with(Some(&id), &options, job.run)?,
-        None => undo_own(job, &options)?,
+    let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
+    let report = match (transaction_id, since) {
+        (Some(id), _) => job.engine.undo_with(Some(&id), &options, job.run)?,
+        (None, Some(since)) if all_callers == Some(true) => {
+            job.engine.undo_since(&since, &|_, _| true, &options, job.run)?
+        }
+        (None, Some(since)) => job.engine.undo_since(&since, &is_own, &options, job.run)?,
+        (None, None) => undo_own(job, &options)?,
     }
     .in_root(job.engine.root());
-    let mut changes = ToolChanges::of(&report);
-    changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
+    let changes = ToolChanges::of(&report);
     Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), changes).terse_unless(false))
+}
+
+/// Refuses arguments that name different things.
+fn check_which(id: Option<&str>, since: Option<&str>, all_callers: Option<bool>) -> Result<()> {
+    let mut findings = Findings::new();
+    let mut refuse = |field: &str, message| findings.push(ErrorKind::ValidationFailed, vec![field.to_owned()], message);
+    if id.is_some() && since.is_some() {
+        refuse("since", "give `transaction_id` for one transaction, or `since` for all after one");
+    }
+    if all_callers == Some(true) && since.is_none() {
+        refuse("all_callers", "`all_callers` goes with `since`");
+    }
+    findings.finish()
 }
 
 /// Reverts the newest transaction of this connection. A transaction of another connection, even of a client with the

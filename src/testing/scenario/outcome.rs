@@ -79,7 +79,7 @@ impl ScenarioWorld {
             ScenarioAct::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
             // A pruning, or a full history, decides which one is left.
             ScenarioAct::Undo(None) if self.may_be_forgotten() => {
-                let undone = report.reverts.as_ref().map(|reverted| reverted.id.as_str());
+                let undone = report.reverts.first().map(|reverted| reverted.id.as_str());
                 self.committed.iter().position(|committed| Some(committed.id.as_str()) == undone)
             }
             ScenarioAct::Undo(None) if !self.is_blurred => self.newest_not_undone(),

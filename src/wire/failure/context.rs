@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::MatchPlaces;
-use crate::error::{Conflict, Detail};
+use crate::error::{Changer, Conflict, Detail, ForeignChange};
 use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::wire::response::{CheckResult, text};
 
@@ -45,9 +45,33 @@ pub struct FailureContext {
     /// Another program's change of that content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theirs: Option<String>,
+    /// The transactions that changed the file since it had the content that was expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_by: Vec<ChangerJson>,
+    /// True if a change comes from no transaction in history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_another_program: Option<bool>,
     /// The check that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+}
+
+/// A transaction that changed a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
+pub struct ChangerJson {
+    pub transaction_id: String,
+    pub owner: String,
+    pub time: String,
+}
+
+/// Who changed a file, and whether it was another program.
+fn changers(change: &ForeignChange) -> (Vec<ChangerJson>, Option<bool>) {
+    let json = |changer: &Changer| {
+        let Changer { id, owner, time } = changer.clone();
+        ChangerJson { transaction_id: id, owner, time }
+    };
+    (change.by.iter().map(json).collect(), change.by_another_program.then_some(true))
 }
 
 /// Characters of the nearest region that differ from those of `old_string`.
@@ -100,11 +124,16 @@ pub(super) fn context(detail: &Detail) -> Option<FailureContext> {
     match detail {
         Detail::NoMatch(diagnosis) => Some(FailureContext::from(&**diagnosis)),
         Detail::Matches(places) => Some(FailureContext::from(places)),
-        Detail::Diverged(sides) => Some(FailureContext {
-            ours: Some(sides.ours.clone()),
-            theirs: Some(sides.theirs.clone()),
-            ..FailureContext::default()
-        }),
+        Detail::Diverged(sides) => {
+            let (changed_by, by_another_program) = sides.by.as_ref().map(changers).unwrap_or_default();
+            let (ours, theirs) = (Some(sides.ours.clone()), Some(sides.theirs.clone()));
+            Some(FailureContext { ours, theirs, changed_by, by_another_program, ..FailureContext::default() })
+        }
+        Detail::Changed(change) => {
+            let (changed_by, by_another_program) = changers(change);
+            let theirs = change.diff.clone();
+            Some(FailureContext { theirs, changed_by, by_another_program, ..FailureContext::default() })
+        }
         Detail::Check(run) => {
             Some(FailureContext { check: Some(CheckResult::from(&**run)), ..FailureContext::default() })
         }

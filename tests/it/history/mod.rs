@@ -1,6 +1,8 @@
 //! What was committed: its order, how long it is kept, and its undo.
 
+mod changed_by;
 mod clock;
 mod pruned;
 mod retention;
+mod since;
 mod undo;

@@ -94,7 +94,7 @@ fn undo_takes_the_newest_commit_that_is_not_undone() {
     assert_eq!(workspace.read("a"), "2\n");
     let log = workspace.engine.log(10, None).unwrap();
     assert_eq!(log.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), [&undo, &second, &first]);
-    assert_eq!((log[0].reverts.as_ref(), log[1].reverted_by.as_ref()), (Some(&second), Some(&undo)));
+    assert_eq!((log[0].reverts.first(), log[1].reverted_by.as_ref()), (Some(&second), Some(&undo)));
     workspace.undo(None).unwrap();
     assert_eq!(workspace.read("a"), "1\n");
     let error = workspace.undo(None).unwrap_err();

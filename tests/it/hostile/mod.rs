@@ -143,7 +143,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         folder: folder.map_or(txedit::fs::Identity { inode: 1, born: None }, |folder| stat(folder).identity),
         boot: host.boot,
         owner: Owner { program: "it".to_owned(), process: 1, user: 0, host: host.name },
-        reverts: None,
+        reverts: Vec::new(),
         opened: None,
         key: None,
         request: None,

@@ -72,7 +72,7 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    let optional = ["reverts", "opened", "key", "request", "label"].map(|name| (name, &header[name]));
+    let optional = ["reverts", "reverts_also", "opened", "key", "request", "label"].map(|name| (name, &header[name]));
     for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
             ours[name] = value.clone();
@@ -195,7 +195,10 @@ fn extreme() -> Journal {
         folder: identity(u64::MAX, born(i64::MIN)),
         boot: "\u{10ffff}".into(),
         owner,
-        reverts: Some("99999999T999999.999999Z-0000000000000000".into()),
+        reverts: vec![
+            "99999999T999999.999999Z-0000000000000000".into(),
+            "20260101T120000.000000Z-0123456789abcdef".into(),
+        ],
         opened: Some("20260101T120000.000000Z-0123456789abcdef".into()),
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),

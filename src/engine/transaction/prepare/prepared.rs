@@ -56,8 +56,8 @@ impl Prepared {
 /// The optional fields of a journal's header.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TransactionOrigin {
-    /// The transaction that it reverts.
-    pub reverts: Option<String>,
+    /// The transactions that it reverts, newest first.
+    pub reverts: Vec<String>,
     /// The id that it had while it was open.
     pub opened: Option<String>,
     /// The caller's idempotency key, by which a retry is recognised.

@@ -26,7 +26,7 @@ fn journal() -> Journal {
         folder: identity(1),
         boot: "b".into(),
         owner,
-        reverts: None,
+        reverts: Vec::new(),
         opened: None,
         key: None,
         request: None,

@@ -146,3 +146,36 @@ fn an_undo_is_not_stopped_by_what_others_did() {
     assert!(refused["error"].as_str().unwrap().contains(&third), "{refused}");
     assert!(root.path("first").exists());
 }
+
+#[test]
+fn an_undo_since_reverts_the_callers_own_or_those_of_all() {
+    let root = Root::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
+    let edit =
+        |name: &str, old: &str, new: &str| json!({"path": root.name(name), "old_string": old, "new_string": new});
+    let (mut first, mut second) = (root.open(&[]), root.open(&[]));
+    let since = first.done("edit_file", &edit("c", "1", "2"))["transaction_id"].clone();
+    let own = [
+        first.done("edit_file", &edit("a", "1", "2"))["transaction_id"].clone(),
+        first.done("edit_file", &edit("a", "2", "3"))["transaction_id"].clone(),
+    ];
+    let other = second.done("edit_file", &edit("b", "1", "2"))["transaction_id"].clone();
+    let dry = first.done("undo_transaction", &json!({"since": since, "dry_run": true}));
+    assert_eq!((&dry["dry_run"], root.read("a").as_str()), (&json!(true), "3\n"), "{dry}");
+    let undone = first.done("undo_transaction", &json!({"since": since}));
+    let each: Vec<_> = undone["reverts_each"].as_array().unwrap().iter().map(|one| &one["transaction_id"]).collect();
+    assert_eq!(each, [&own[1], &own[0]], "{undone}");
+    assert!(undone["reverts_each"][0]["owner"].as_str().unwrap().starts_with("t 1 by txedit"), "{undone}");
+    assert!(undone["warnings"][0].as_str().unwrap().contains(other.as_str().unwrap()), "{undone}");
+    assert_eq!((root.read("a"), root.read("b")), ("1\n".into(), "2\n".into()));
+
+    let none = second.failed("undo_transaction", &json!({"since": other}), "UNKNOWN_TRANSACTION");
+    assert!(none["recovery_hint"].as_str().unwrap().contains("all_callers: true"), "{none}");
+    let all = second.done("undo_transaction", &json!({"since": since, "all_callers": true}));
+    assert_eq!(all["reverts_each"].as_array().unwrap().len(), 4, "{all}");
+    assert_eq!((root.read("a"), root.read("b"), root.read("c")), ("1\n".into(), "1\n".into(), "2\n".into()));
+    let listed = first.done("list_transactions", &json!({"limit": 1}));
+    assert_eq!(listed["transactions"][0]["reverts_each"].as_array().unwrap().len(), 4, "{listed}");
+    for bad in [json!({"since": since, "transaction_id": other}), json!({"all_callers": true})] {
+        first.failed("undo_transaction", &bad, "VALIDATION_FAILED");
+    }
+}

@@ -1,0 +1,99 @@
+//! What keeps a revert from a file: who changed it since, and how.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::reversal::Reversal;
+use crate::engine::history::changed_by::Since;
+use crate::engine::history::path_history::PathHistory;
+use crate::engine::store::folder::see;
+use crate::engine::store::lock::check_cancelled;
+use crate::engine::{Engine, Run};
+use crate::error::{Conflict, Detail, Error, Result};
+use crate::fs::Name;
+use crate::index::{EntryIndex, IndexVec};
+use crate::journal::recover::Seen;
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::FileState;
+use crate::text::diff;
+
+impl Engine {
+    /// Adds to a conflict what changed the files since.
+    pub(super) fn explain_conflicts(
+        &self,
+        error: Error,
+        reversal: &Reversal<'_>,
+        pasts: &[PathHistory<'_>],
+        stuck: &IndexVec<EntryIndex, Option<usize>>,
+        run: Run<'_>,
+    ) -> Error {
+        let Detail::Conflicts(conflicts) = error.details() else { return error };
+        let entries = reversal.entries.numbered();
+        let entries: HashMap<&Path, EntryIndex> =
+            entries.map(|(entry, record)| (record.path.as_path(), entry)).collect();
+        let conflicts = conflicts.iter().map(|conflict| match entries.get(&*conflict.path) {
+            Some(entry) => self.explained_conflict(reversal, pasts, *entry, stuck[*entry].unwrap_or_default(), run),
+            None => Ok(Conflict { path: conflict.path.clone(), ..Conflict::default() }),
+        });
+        // Without the explanation the error still holds.
+        match conflicts.collect::<Result<Vec<_>>>() {
+            Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
+            Err(_) => error,
+        }
+    }
+
+    /// The state of the file at a path of the workspace; `None` unless it is a regular file.
+    pub(crate) fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
+        let Ok(folder) = self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) else { return Ok(None) };
+        let name = Name::new(&folder, path.name());
+        let stat = self.workspace.stat(name)?;
+        Ok(match (see(&self.workspace, name, run.cancel)?, stat) {
+            (Seen::File { digest, mode, access, .. }, Some(stat)) => {
+                Some(FileState { digest, size: stat.size, mode, access: Some(access) })
+            }
+            _ => None,
+        })
+    }
+
+    /// What changed a file between the change where the way back ends and the next newer one, or now.
+    fn explained_conflict(
+        &self,
+        reversal: &Reversal<'_>,
+        pasts: &[PathHistory<'_>],
+        entry: EntryIndex,
+        stuck: usize,
+        run: Run<'_>,
+    ) -> Result<Conflict> {
+        check_cancelled(run.cancel)?;
+        let steps = reversal.steps(entry);
+        let (step, newer) = (steps[stuck], stuck.checked_sub(1).map(|newer| steps[newer]));
+        let (past, record) = (&pasts[step.part], reversal.record(step));
+        let path = &record.path;
+        let mut conflict = Conflict { path: path.as_path().to_owned(), ..Conflict::default() };
+        let mut since = Since::new(record.change.after().copied());
+        let is_between = |id: &str| id > past.loaded.id() && newer.is_none_or(|it| id < reversal.part(it).id());
+        for change in past.changes(path)?.iter().filter(|change| is_between(&change.id)) {
+            since.transaction(&change.id, change.before, change.after);
+        }
+        since.others(match newer {
+            Some(newer) => reversal.record(newer).change.before().copied(),
+            None => self.state_at(path, run)?,
+        });
+        (conflict.changed_by, conflict.by_another_program) = since.blamed();
+        let original = self.original(past.loaded, step.entry, run.cancel)?.unwrap_or_default();
+        let left = match record.change.after() {
+            Some(after) => past.left(path, &original, after.digest, run.cancel)?,
+            None => Some(Vec::new()),
+        };
+        if let Some(left) = left {
+            let current = match newer {
+                Some(newer) => self.original(reversal.part(newer), newer.entry, run.cancel)?,
+                None => self.current(path, run.cancel)?,
+            };
+            let (current, name) = (current.unwrap_or_default(), path.as_path().display().to_string());
+            conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
+        }
+        Ok(conflict)
+    }
+}

@@ -1,0 +1,134 @@
+//! Undo of everything that was committed after a transaction, as one transaction.
+
+use crate::engine::history::untrusted::{self, Wanting};
+use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
+use crate::engine::report::Report;
+use crate::engine::store::state::{StateFolder, StateLookup};
+use crate::engine::{Engine, Run, UndoOptions};
+use crate::error::{Error, ErrorKind, NextStep, Result};
+use crate::limits;
+
+/// What a revert undoes.
+#[derive(Clone, Copy)]
+pub(super) enum RevertWhat<'a> {
+    /// This transaction.
+    One(&'a str),
+    /// Those after this transaction that are wanted, by their id and the program that committed them.
+    Since(&'a str, &'a Wanting<'a>),
+}
+
+/// The transactions that a revert undoes.
+pub(super) struct ToRevert {
+    /// Newest first; at least one.
+    pub(super) parts: Vec<Loaded>,
+    /// Others of the same time, newest first, which were not asked for.
+    pub(super) left: Vec<String>,
+}
+
+impl ToRevert {
+    /// What the caller is told about those that are left.
+    pub(super) fn warning(&self) -> Option<String> {
+        let newest = self.left.first()?;
+        let count = self.left.len();
+        Some(format!("{count} committed by others meanwhile, the newest of them {newest}, were left as they are"))
+    }
+}
+
+impl Engine {
+    /// Restores what was right after the transaction `id`: reverts everything that was committed after it and is wanted,
+    /// by its id and the program that committed it, as one transaction. `id` itself is not reverted. All or nothing: if
+    /// one cannot be reverted, none is. Undos that were made since are reverted as well, so that what they undid is
+    /// there again, as it was then. On failure the error's outcome tells the state of the files, as of
+    /// [`undo`](Self::undo).
+    ///
+    /// ```
+    /// use txedit::{Edit, Engine, Request, Run, UndoOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # std::fs::write(root.join("a.txt"), "one\n")?;
+    /// let engine = Engine::open(root)?;
+    /// let edit = |from, to| engine.apply(&Request::new().edit("a.txt", Edit::replace(from, to)), Run::default());
+    /// let first = edit("one", "two")?.transaction.unwrap();
+    /// edit("two", "three")?;
+    /// edit("three", "four")?;
+    ///
+    /// let report = engine.undo_since(&first, &|_, _| true, &UndoOptions::default(), Run::default())?;
+    /// assert_eq!(report.reverts.len(), 2);
+    /// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "two\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn undo_since(&self, id: &str, is_wanted: &Wanting<'_>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        let mut found = self.found()?;
+        let warnings = self.recover_for(&found, Some(id), &[], options, run)?;
+        self.revert_with_retries(&mut found, RevertWhat::Since(id, is_wanted), options, warnings, run)
+    }
+
+    /// The transactions to be reverted.
+    pub(super) fn to_revert(&self, found: &StateLookup, what: RevertWhat<'_>) -> Result<(StateFolder, ToRevert)> {
+        match what {
+            RevertWhat::One(id) => {
+                let (state, loaded) = self.committed(found, id)?;
+                if let Some(by) = history::reverted(&state)?.get(loaded.id()) {
+                    let message =
+                        format!("{} is undone already, by {by}; redo it to have its changes again", loaded.id());
+                    return Err(Error::new(ErrorKind::UndoConflict, message));
+                }
+                Ok((state, ToRevert { parts: vec![loaded], left: Vec::new() }))
+            }
+            RevertWhat::Since(id, is_wanted) => {
+                let (state, since) = self.committed(found, id)?;
+                let to_revert = committed_since(&state, since.id(), is_wanted)?;
+                Ok((state, to_revert))
+            }
+        }
+    }
+}
+
+/// The wanted transactions after one.
+fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) -> Result<ToRevert> {
+    let (mut parts, mut left): (Vec<Loaded>, Vec<String>) = Default::default();
+    for entry in whole_history(state)?.rev() {
+        match entry? {
+            HistoryEntry::Ours(loaded) if loaded.id() <= since => break,
+            HistoryEntry::Untrusted(untrusted) if untrusted.id.as_str() <= since => break,
+            HistoryEntry::Ours(loaded) if is_wanted(loaded.id(), &loaded.journal.header.owner.program) => {
+                if parts.len() == limits::UNDONE_TOGETHER {
+                    return Err(too_many(loaded.id(), since));
+                }
+                parts.push(loaded);
+            }
+            HistoryEntry::Ours(other) => left.push(other.id().to_owned()),
+            HistoryEntry::Untrusted(untrusted) if untrusted::is_wanted(&untrusted, is_wanted) => {
+                return Err(untrusted.may_be_newest());
+            }
+            HistoryEntry::Untrusted(_) => {}
+        }
+    }
+    untrusted::refuse_newer(state, Some(since), is_wanted)?;
+    // What somebody else's undo has undone stays undone, and so does that undo.
+    let undone = history::reverted(state)?;
+    let ids: Vec<String> = parts.iter().map(|part| part.id().to_owned()).collect();
+    parts.retain(|part| undone.get(part.id()).is_none_or(|by| ids.contains(by)));
+    if parts.is_empty() {
+        let (message, step) = match &left[..] {
+            [] => (format!("nothing was committed after {since}"), NextStep::Log),
+            left => {
+                let others = format!("{} transactions of others were", left.len());
+                let message = format!("nothing of this caller's own was committed after {since}; {others}");
+                (message, NextStep::AllCallers)
+            }
+        };
+        return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([step]));
+    }
+    Ok(ToRevert { parts, left })
+}
+
+fn too_many(until: &str, since: &str) -> Error {
+    let most = limits::UNDONE_TOGETHER;
+    let message = format!(
+        "more than {most} transactions were committed after {since}, and no more are undone together: undo what was \
+         committed after {until}, and then the others"
+    );
+    Error::new(ErrorKind::RequestTooLarge, message).of_transaction(since)
+}
