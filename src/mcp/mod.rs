@@ -10,7 +10,9 @@
 mod answer;
 mod bound;
 mod call;
+mod commit_watch;
 mod commits;
+mod diffs;
 mod head;
 mod http;
 mod logging;
@@ -28,6 +30,7 @@ mod terse;
 mod token;
 mod tools;
 mod toolsets;
+mod uri;
 
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -142,6 +145,7 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
             }
         }
     });
+    tokio::spawn(commit_watch::keep_telling(Arc::clone(&shared)));
     let stop = shared.stop.clone();
     let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;

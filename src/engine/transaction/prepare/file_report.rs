@@ -4,7 +4,6 @@ use super::prepared::SourceFile;
 use super::resolve::ResolvedPath;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
-use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::plan::{New, NewContent};
 use crate::request::{Change, Request};
@@ -15,6 +14,8 @@ pub(crate) struct AskedFile<'a> {
     pub request: &'a Request,
     pub file: FileIndex,
     pub target_ids: TargetIds,
+    /// The most bytes of its diff.
+    pub diff_bytes: usize,
 }
 
 impl AskedFile<'_> {
@@ -52,7 +53,7 @@ impl AskedFile<'_> {
             let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };
-            diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
+            diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, self.diff_bytes)
         });
         FileReport {
             path: entry.path.clone(),
