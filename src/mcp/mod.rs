@@ -12,9 +12,11 @@ mod bound;
 mod call;
 mod commit_watch;
 mod commits;
+mod cors;
 mod diffs;
 mod head;
 mod http;
+mod instructions;
 mod logging;
 mod next_step;
 mod prompts;
@@ -105,6 +107,8 @@ pub struct Http {
     pub token: Option<BearerToken>,
     /// Names by which callers may reach the server, besides those of this machine.
     pub hosts: Vec<String>,
+    /// The time after which an idle session ends.
+    pub session_idle: Duration,
     /// Web pages that may call, like `https://app.example.com:443`; none unless told otherwise.
     pub origins: Vec<String>,
 }

@@ -16,10 +16,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::diffs::PIECE;
 use super::shared::ServerState;
 use super::subscriptions::Sink;
-use super::{call, prompts, resources, roots};
-
-/// The instructions for a model, without the root.
-const INSTRUCTIONS: &str = include_str!("instructions.md");
+use super::{call, instructions, prompts, resources, roots};
 
 /// One connection, or one request of a client without one.
 #[derive(Debug)]
@@ -85,7 +82,8 @@ impl ServerHandler for Server {
             Ok(engine) => format!("The root, to which all paths belong: {}", engine.root().display()),
             Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder.".to_owned(),
         };
-        ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{INSTRUCTIONS}\n{root}\n"))
+        let text = instructions::of(self.shared.listed(), self.shared.options.read_only);
+        ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{text}\n{root}\n"))
     }
 
     async fn list_tools(
