@@ -21,7 +21,10 @@ pub const EDITS: usize = 100_000;
 /// Connections of an HTTP server at a time: further ones wait.
 pub const CONNECTIONS: usize = 512;
 
-/// Sessions of an HTTP server at a time; one that is idle for five minutes ends.
+/// The time after which an idle session of an HTTP server ends, unless told otherwise.
+pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// Sessions of an HTTP server at a time.
 pub const SESSIONS: usize = 256;
 
 /// The time that an HTTP client may take for the head of a request, before it was asked for a token.

@@ -7,7 +7,7 @@ mod revert;
 pub(super) mod rollback;
 mod run;
 
-mod history;
+pub(crate) mod history;
 mod open;
 mod recovery;
 mod status;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::cancel::{CancelToken, NEVER};
+use crate::limits;
 
 /// A phase of a call, for progress bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Observer for Unobserved {
     fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
 }
 
-/// The observer of one call, and the token that cancels it; by default, neither.
+/// The observer of one call, the token that cancels it, and the size of its diffs; by default, no observer and no token.
 ///
 /// ```
 /// use txedit::{CancelToken, Observer, Phase, Run};
@@ -93,6 +94,8 @@ impl Observer for Unobserved {
 pub struct Run<'a> {
     pub(crate) cancel: &'a CancelToken,
     pub(crate) observer: &'a dyn Observer,
+    /// The most bytes of a file's diff in a report.
+    pub(crate) diff_bytes: usize,
 }
 
 impl<'a> Run<'a> {
@@ -105,11 +108,16 @@ impl<'a> Run<'a> {
     pub const fn observed_by(self, observer: &'a dyn Observer) -> Self {
         Self { observer, ..self }
     }
+
+    /// Cuts the diff of a file in a report after so many bytes; [`limits::DIFF_BYTES`] unless told otherwise.
+    pub const fn diffs_up_to(self, bytes: usize) -> Self {
+        Self { diff_bytes: bytes, ..self }
+    }
 }
 
 impl Default for Run<'_> {
     fn default() -> Self {
-        Self { cancel: &NEVER, observer: &Unobserved }
+        Self { cancel: &NEVER, observer: &Unobserved, diff_bytes: limits::DIFF_BYTES }
     }
 }
 

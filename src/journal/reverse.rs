@@ -111,14 +111,14 @@ fn refuse_conflicts(
     changes: &IndexVec<EntryIndex, Record>,
     now: &IndexVec<EntryIndex, PresentTarget>,
 ) -> Result<(), Error> {
-    let changed =
+    let differing =
         changes.numbered().map(|(entry, record)| (record, &now[entry])).filter(|(record, now)| match record.change {
             journal::RecordedChange::Folder { .. } => false,
             journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
             _ if now.between => true,
             _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), now.left.as_ref())),
         });
-    let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
+    let conflicts: Vec<_> = differing.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
 }
 

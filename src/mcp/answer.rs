@@ -1,7 +1,5 @@
 //! The answer of a tool: the same JSON as structured content and as text.
 
-use std::path::PathBuf;
-
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
@@ -29,8 +27,10 @@ pub(super) struct ToolAnswer {
     pub(super) code: Option<&'static str>,
     /// The transaction that was committed, or failed.
     pub(super) transaction: Option<String>,
-    /// The changes for subscribers.
+    /// The changes that it made.
     pub(super) changes: ToolChanges,
+    /// The open transaction that the answer is about.
+    open: Option<String>,
 }
 
 /// The changes that a call made.
@@ -38,21 +38,12 @@ pub(super) struct ToolAnswer {
 pub(super) struct ToolChanges {
     /// The transaction, if one was committed.
     pub(super) committed: Option<String>,
-    /// The transactions that it reverted.
-    pub(super) reverted: Vec<String>,
-    /// The files as they were named.
-    pub(super) files: Vec<PathBuf>,
 }
 
 impl ToolChanges {
     /// The changes in a report.
     pub(super) fn of(report: &Report) -> Self {
-        let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
-        Self {
-            committed: report.transaction.clone(),
-            reverted: report.transaction.iter().flat_map(|_| &report.reverts).map(|one| one.id.clone()).collect(),
-            files: files.flatten().map(|file| file.to_path_buf()).collect(),
-        }
+        Self { committed: report.transaction.clone() }
     }
 }
 
@@ -81,7 +72,7 @@ impl ToolAnswer {
     fn new(answer: &impl Serialize) -> Self {
         // The wire types are strings, numbers and lists of them, so serialising cannot fail.
         let value = serde_json::to_value(answer).unwrap_or_default();
-        Self { value, has_contents: false, code: None, transaction: None, changes: ToolChanges::default() }
+        Self { value, has_contents: false, code: None, transaction: None, changes: ToolChanges::default(), open: None }
     }
 
     /// The same without what an agent seldom needs, unless all was asked for.
@@ -90,6 +81,11 @@ impl ToolAnswer {
             terse::shorten(&mut self.value);
         }
         self
+    }
+
+    /// The same about an open transaction, whose diff is a resource.
+    pub(super) fn about_open(self, id: Option<&str>) -> Self {
+        Self { open: id.map(str::to_owned), ..self }
     }
 
     /// The answer to a call that read files: their contents are text as it stands.
@@ -103,7 +99,8 @@ impl ToolAnswer {
         let mut text = self.value.to_string();
         let mut contents = Vec::new();
         if text.len() > max_bytes {
-            text = bound::cut(&mut self.value, max_bytes, self.changes.committed.as_deref());
+            let id = self.changes.committed.as_deref().or(self.open.as_deref());
+            text = bound::cut(&mut self.value, max_bytes, id);
         } else if self.has_contents {
             let mut header = self.value.clone();
             contents = take_contents(&mut header);

@@ -10,9 +10,9 @@ use rmcp::service::RequestContext;
 use tokio::sync::mpsc;
 
 use super::answer::ToolAnswer;
-use super::roots;
 use super::shared::ServerState;
 use super::tools::{Definition, Job};
+use super::{commit_watch, roots};
 use crate::cancel::CancelToken;
 use crate::engine::{Observer, Phase, Run};
 use crate::error::{Error, ErrorKind, Outcome};
@@ -46,28 +46,9 @@ pub(super) async fn run(
         let client = client_of(context);
         let observer = ProgressSender { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
         move || {
-            let engine = match shared.engine() {
-                Ok(engine) => engine,
-                Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),
-            };
-            let job = Job {
-                engine,
-                connection,
-                commits: &shared.commits,
-                run: Run::default().cancelled_by(&cancel).observed_by(&observer),
-                read_only: shared.options.read_only,
-                allow_checks: shared.options.allow_checks,
-                check_limit: shared.options.check_limit,
-                max_answer_bytes: shared.options.max_answer_bytes,
-                #[cfg(feature = "delegate")]
-                delegate: &shared.options.delegate,
-            };
-            let answer = (tool.run)(&job, arguments);
+            let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
+            let answer = work(&shared, connection, tool, arguments, run);
             log(tool, &answer, started, cancel.is_cancelled());
-            if let Some(transaction) = &answer.changes.committed {
-                shared.commits.add(transaction, connection);
-            }
-            shared.subscriptions.announce(&answer.changes);
             answer
         }
     });
@@ -94,6 +75,35 @@ pub(super) async fn run(
         let error = Error::new(ErrorKind::UnknownError, message).outcome_is(Outcome::RecoveryRequired);
         ToolAnswer::error(&error, None, Shape::Multi)
     })
+}
+
+/// Runs a tool and tells the subscribers of what it committed. Blocks.
+fn work(shared: &ServerState, connection: u64, tool: &Definition, arguments: Arguments, run: Run<'_>) -> ToolAnswer {
+    let engine = match shared.engine() {
+        Ok(engine) => engine,
+        Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),
+    };
+    let job = Job {
+        engine,
+        connection,
+        commits: &shared.commits,
+        run: run.diffs_up_to(shared.options.max_answer_bytes),
+        read_only: shared.options.read_only,
+        allow_checks: shared.options.allow_checks,
+        check_limit: shared.options.check_limit,
+        max_answer_bytes: shared.options.max_answer_bytes,
+        #[cfg(feature = "delegate")]
+        delegate: &shared.options.delegate,
+    };
+    if !shared.subscriptions.is_empty() {
+        shared.watch.begin(engine);
+    }
+    let answer = (tool.run)(&job, arguments);
+    if let Some(transaction) = &answer.changes.committed {
+        shared.commits.add(transaction, connection);
+    }
+    commit_watch::tell(shared);
+    answer
 }
 
 fn log(tool: &Definition, answer: &ToolAnswer, started: Instant, is_cancelled: bool) {

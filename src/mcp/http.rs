@@ -1,13 +1,13 @@
 //! Streamable HTTP: the same server for many clients, local ones only unless a token is required.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{self, Body};
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::cors;
 use super::head::MessageHead;
 use super::server::Server;
 use super::shared::ServerState;
@@ -37,7 +38,7 @@ const CLOSING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The header that identifies a session.
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 
 /// Serves until the shutdown.
 pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> {
@@ -119,7 +120,18 @@ fn check(http: &Http) -> Result<()> {
 /// Prints the server's address, since port 0 leaves the choice to the system. Stdout has no other use here.
 #[expect(clippy::print_stdout, reason = "the address is the one result of starting a server over HTTP")]
 fn announce(address: SocketAddr) {
-    println!("http://{address}{PATH}");
+    println!("http://{}{PATH}", reachable(address));
+}
+
+/// An address at which the server can be reached and answers. The unspecified one, at which it listens on all addresses,
+/// is no name that a request may have.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router {
@@ -133,18 +145,22 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
         let shared = Arc::clone(shared);
         move || Ok(Server::new(Arc::clone(&shared)))
     };
-    let sessions = Arc::new(LocalSessionManager::default());
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(http.session_idle);
+    let sessions = Arc::new(sessions);
     let service: Service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
-    let judge = service.clone();
+    let (judge, of_pages) = (service.clone(), service.clone());
     let router = Router::new()
         .route_service(PATH, service)
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(sessions, bound))
         .layer(middleware::from_fn_with_state(judge, known));
-    match &http.token {
+    let router = match &http.token {
         Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),
         None => router,
-    }
+    };
+    // A browser asks without a token whether a page may call at all.
+    router.layer(middleware::from_fn_with_state(of_pages, cors::of_pages))
 }
 
 /// The names by which this server may be addressed. The name of a web page that points to this machine is not among
@@ -177,19 +193,27 @@ async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Reques
 }
 
 /// The service that answers requests.
-type Service = StreamableHttpService<Server, LocalSessionManager>;
+pub(super) type Service = StreamableHttpService<Server, LocalSessionManager>;
 
 /// Refuses unknown hosts and origins before the body is read: a web page can send one of any size.
 async fn known(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
+    match unknown(&service, request.uri().clone(), request.headers().clone()).await {
+        Some(refused) => refused,
+        None => next.run(request).await,
+    }
+}
+
+/// The answer to a request with an unknown host or origin. The request itself is not held meanwhile: no other thread
+/// could go on with it.
+pub(super) async fn unknown(service: &Service, uri: Uri, headers: HeaderMap) -> Option<Response> {
     let is_twice = |name: header::HeaderName| headers.get_all(name).iter().count() > 1;
     if is_twice(header::HOST) || is_twice(header::ORIGIN) {
-        return refused(StatusCode::BAD_REQUEST, "a request has one Host, and one Origin at most");
+        return Some(refused(StatusCode::BAD_REQUEST, "a request has one Host, and one Origin at most"));
     }
     let mut asked = vec![headers.clone()];
-    if request.uri().authority().is_some() {
+    if uri.authority().is_some() {
         // The target names a host as well.
-        let mut headers = headers.clone();
+        let mut headers = headers;
         headers.remove(header::HOST);
         asked.push(headers);
     }
@@ -198,15 +222,15 @@ async fn known(State(service): State<Service>, request: Request, next: Next) -> 
         // body.
         let mut probe = Request::new(Body::empty());
         *probe.method_mut() = Method::OPTIONS;
-        *probe.uri_mut() = request.uri().clone();
+        *probe.uri_mut() = uri.clone();
         *probe.headers_mut() = headers;
         let mut answer = service.handle(probe).await.map(Body::new);
         if answer.status() != StatusCode::METHOD_NOT_ALLOWED {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-            return answer;
+            return Some(answer);
         }
     }
-    next.run(request).await
+    None
 }
 
 /// The answer to a request whose body is not read to its end.
@@ -250,7 +274,13 @@ mod tests {
 
     fn http(address: &str, token: Option<&str>) -> Http {
         let token = token.and_then(BearerToken::new);
-        Http { address: address.parse().unwrap(), token, hosts: Vec::new(), origins: Vec::new() }
+        Http {
+            address: address.parse().unwrap(),
+            token,
+            hosts: Vec::new(),
+            session_idle: limits::SESSION_IDLE,
+            origins: Vec::new(),
+        }
     }
 
     #[test]
@@ -260,6 +290,17 @@ mod tests {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             assert!(check(&http(address, None)).is_err(), "{address}");
             assert!(check(&http(address, Some("0123456789abcdef"))).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn the_announced_address_is_one_that_answers() {
+        for (listening, announced) in
+            [("0.0.0.0:81", "127.0.0.1:81"), ("[::]:81", "[::1]:81"), ("192.0.2.1:81", "192.0.2.1:81")]
+        {
+            let address = reachable(listening.parse().unwrap());
+            assert_eq!(address.to_string(), announced);
+            assert!(hosts(&http(listening, None), listening.parse().unwrap()).contains(&address.ip().to_string()));
         }
     }
 

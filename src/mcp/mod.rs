@@ -10,9 +10,13 @@
 mod answer;
 mod bound;
 mod call;
+mod commit_watch;
 mod commits;
+mod cors;
+mod diffs;
 mod head;
 mod http;
+mod instructions;
 mod logging;
 mod next_step;
 mod prompts;
@@ -28,6 +32,7 @@ mod terse;
 mod token;
 mod tools;
 mod toolsets;
+mod uri;
 
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -102,6 +107,8 @@ pub struct Http {
     pub token: Option<BearerToken>,
     /// Names by which callers may reach the server, besides those of this machine.
     pub hosts: Vec<String>,
+    /// The time after which an idle session ends.
+    pub session_idle: Duration,
     /// Web pages that may call, like `https://app.example.com:443`; none unless told otherwise.
     pub origins: Vec<String>,
 }
@@ -142,6 +149,7 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
             }
         }
     });
+    tokio::spawn(commit_watch::keep_telling(Arc::clone(&shared)));
     let stop = shared.stop.clone();
     let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;

@@ -1,8 +1,9 @@
-//! The resources: the log, the diff of a transaction, the format of the journal.
+//! The resources: the log, the diffs of transactions, the format of the journal.
 
 use rmcp::ErrorData;
-use rmcp::model::{CompletionInfo, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{CompletionInfo, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
+use super::diffs::{self, Diff, DiffUri, PIECE};
 use super::shared::ServerState;
 use crate::error::{Error, ErrorKind};
 use crate::wire::history::Log;
@@ -21,17 +22,6 @@ const FORMAT: &str = include_str!("../../journal-format.md");
 /// The most transactions in the log.
 const LISTED: usize = 100;
 
-/// The diff of the transaction `id`.
-pub(super) fn diff_uri(id: &str) -> String {
-    DIFF.replace("{id}", id)
-}
-
-/// The id in the address of a diff.
-fn diff_id(uri: &str) -> Option<&str> {
-    let (start, end) = DIFF.split_once("{id}")?;
-    uri.strip_prefix(start)?.strip_suffix(end).filter(|id| !id.is_empty() && !id.contains('/'))
-}
-
 pub(super) fn list() -> Vec<Resource> {
     vec![
         Resource::new(TRANSACTIONS, "transactions")
@@ -49,7 +39,16 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(DIFF, "transaction-diff")
             .with_title("Diff of a transaction")
-            .with_description("The unified diff of everything that a transaction changed.")
+            .with_description(
+                "The unified diff of everything that a transaction changed, or would change if it is open.",
+            )
+            .with_mime_type("text/x-diff"),
+        ResourceTemplate::new(PIECE, "transaction-diff-piece")
+            .with_title("Diff of a file, or a piece of a diff")
+            .with_description(
+                "The part about `file`, relative to the root; with `offset`, in bytes from 0, a piece: `_meta` has \
+                 total_bytes, and next, the address of the next piece.",
+            )
             .with_mime_type("text/x-diff"),
     ]
 }
@@ -59,8 +58,8 @@ pub(super) fn read(shared: &ServerState, uri: &str) -> Result<ReadResourceResult
     let (text, mime_type) = match uri {
         TRANSACTIONS => (log(shared)?, "application/json"),
         JOURNAL_FORMAT => (FORMAT.to_owned(), "text/markdown"),
-        _ => match diff_id(uri) {
-            Some(id) => (diff(shared, id)?, "text/x-diff"),
+        _ => match DiffUri::parse(uri) {
+            Some(asked) => return diff(shared, uri, &asked),
             None => return Err(not_found(uri)),
         },
     };
@@ -72,12 +71,23 @@ fn log(shared: &ServerState) -> Result<String, ErrorData> {
     serde_json::to_string_pretty(&Log::from(&log[..])).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
-fn diff(shared: &ServerState, id: &str) -> Result<String, ErrorData> {
-    let shown = shared.engine().and_then(|engine| engine.show(id)).map_err(|error| match error.kind() {
-        ErrorKind::UnknownTransaction => not_found(&diff_uri(id)),
+fn diff(shared: &ServerState, uri: &str, asked: &DiffUri) -> Result<ReadResourceResult, ErrorData> {
+    let read = shared.engine().and_then(|engine| asked.read(engine, shared.options.max_answer_bytes));
+    let Diff { text, piece } = read.map_err(|error| match error.kind() {
+        ErrorKind::UnknownTransaction => not_found(uri),
+        ErrorKind::FileNotFound | ErrorKind::TransactionExpired => diffs::not_found(uri, &error),
         _ => failed(&error),
     })?;
-    Ok(shown.files.into_iter().map(|file| file.diff).collect())
+    let mut contents = ResourceContents::text(text, uri).with_mime_type("text/x-diff");
+    if let Some(piece) = piece {
+        let mut meta = MetaObject::default();
+        meta.0.insert("total_bytes".to_owned(), piece.total_bytes.into());
+        if let Some(next) = piece.next {
+            meta.0.insert("next".to_owned(), next.into());
+        }
+        contents = contents.with_meta(meta);
+    }
+    Ok(ReadResourceResult::new(vec![contents]))
 }
 
 fn not_found(uri: &str) -> ErrorData {
@@ -100,17 +110,4 @@ pub(super) fn complete(shared: &ServerState, start: &str) -> Result<CompletionIn
     let has_more = ids.len() > CompletionInfo::MAX_VALUES;
     ids.truncate(CompletionInfo::MAX_VALUES);
     CompletionInfo::with_pagination(ids, Some(total), has_more).map_err(|e| ErrorData::internal_error(e, None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_is_found_in_its_own_address_only() {
-        assert_eq!(diff_id(&diff_uri("t1")), Some("t1"));
-        for uri in ["txedit://transactions//diff", "txedit://transactions/a/b/diff", "txedit://transactions/t1"] {
-            assert_eq!(diff_id(uri), None, "{uri}");
-        }
-    }
 }

@@ -1,8 +1,6 @@
 //! The root of a server that was started without one: the client's, or else the current folder.
 
-use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +9,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::OnceCell;
 
 use super::shared::ServerState;
+use super::uri;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -87,7 +86,7 @@ async fn roots(context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
     // In newer protocols servers cannot send requests: this fails at once, and the current folder is used.
     let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
     match asked {
-        Ok(Ok(listed)) => listed.roots.iter().filter_map(|root| folder(&root.uri)).collect(),
+        Ok(Ok(listed)) => listed.roots.iter().filter_map(|root| uri::path(&root.uri)).collect(),
         Ok(Err(error)) => {
             tracing::warn!("the client did not say its roots: {error}");
             Vec::new()
@@ -95,36 +94,6 @@ async fn roots(context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
         Err(_) => {
             tracing::warn!("the client did not say its roots in time");
             Vec::new()
-        }
-    }
-}
-
-/// The folder of a `file:` address of this machine.
-fn folder(uri: &str) -> Option<PathBuf> {
-    let path = uri.strip_prefix("file://")?;
-    let path = path.strip_prefix("localhost").unwrap_or(path);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut parts = path.strip_prefix('/')?.split('%');
-    bytes.push(b'/');
-    bytes.extend(parts.next()?.bytes());
-    for part in parts {
-        let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend(part[2..].bytes());
-    }
-    Some(OsString::from_vec(bytes).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_addresses_of_this_machine_are_folders() {
-        assert_eq!(folder("file:///a/b%20c%C3%A4"), Some("/a/b cä".into()));
-        assert_eq!(folder("file://localhost/a"), Some("/a".into()));
-        for uri in ["/a", "file://elsewhere/a", "file:///a%2", "file:///a%zz", "https://a/b", "file://"] {
-            assert_eq!(folder(uri), None, "{uri}");
         }
     }
 }

@@ -29,6 +29,10 @@ fn simplify(schema: &mut Value) {
     for keyword in ["title", "format", "default", "minimum"] {
         fields.remove(keyword);
     }
+    // An object of any fields is what an object is.
+    if fields.get("additionalProperties") == Some(&Value::Bool(true)) {
+        fields.remove("additionalProperties");
+    }
     // An optional field may be left out; null is not offered.
     if let Some(Value::Array(types)) = fields.get_mut("type") {
         types.retain(|name| name != "null");

@@ -13,12 +13,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use super::diffs::PIECE;
 use super::shared::ServerState;
 use super::subscriptions::Sink;
-use super::{call, prompts, resources, roots};
-
-/// The instructions for a model, without the root.
-const INSTRUCTIONS: &str = include_str!("instructions.md");
+use super::{call, instructions, prompts, resources, roots};
 
 /// One connection, or one request of a client without one.
 #[derive(Debug)]
@@ -37,6 +35,17 @@ fn new_owner() -> u64 {
 impl Server {
     pub(super) fn new(shared: Arc<ServerState>) -> Self {
         Self { shared, owner: new_owner() }
+    }
+
+    /// From here on subscribers are told of commits.
+    async fn begin_watch(&self) -> Result<(), ErrorData> {
+        self.blocking(|shared| {
+            if let Ok(engine) = shared.engine() {
+                shared.watch.begin(engine);
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Runs blocking code on a thread for that purpose.
@@ -73,7 +82,8 @@ impl ServerHandler for Server {
             Ok(engine) => format!("The root, to which all paths belong: {}", engine.root().display()),
             Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder.".to_owned(),
         };
-        ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{INSTRUCTIONS}\n{root}\n"))
+        let text = instructions::of(self.shared.listed(), self.shared.options.read_only);
+        ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{text}\n{root}\n"))
     }
 
     async fn list_tools(
@@ -144,7 +154,9 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         roots::settle(&self.shared, &context).await.map_err(|error| resources::failed(&error))?;
         let completion = match &request.r#ref {
-            Reference::Resource(template) if template.uri == resources::DIFF && request.argument.name == "id" => {
+            Reference::Resource(template)
+                if [resources::DIFF, PIECE].contains(&&*template.uri) && request.argument.name == "id" =>
+            {
                 let start = request.argument.value;
                 self.blocking(move |shared| resources::complete(shared, &start)).await?
             }
@@ -159,10 +171,12 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if self.shared.subscriptions.add(self.owner, &request.uri, Sink::Connection(context.peer)) {
-            return Ok(());
+        // Without a root there is nothing to be told of yet.
+        let _ = roots::settle(&self.shared, &context).await;
+        if !self.shared.subscriptions.add(self.owner, &request.uri, Sink::Connection(context.peer)) {
+            return Err(ErrorData::invalid_request("this connection has too many subscriptions", None));
         }
-        Err(ErrorData::invalid_request("this connection has too many subscriptions", None))
+        self.begin_watch().await
     }
 
     async fn unsubscribe(
@@ -185,6 +199,7 @@ impl ServerHandler for Server {
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             self.shared.subscriptions.add(owner, uri, Sink::Listening(context.sink().clone()));
         }
+        self.begin_watch().await?;
         tokio::select! {
             () = context.cancelled() => {}
             () = self.shared.stop.cancelled() => {}

@@ -3,6 +3,7 @@
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::commit_watch::CommitWatch;
 use super::commits::Commits;
 use super::roots::ServedWorkspace;
 use super::subscriptions::Subscriptions;
@@ -21,6 +22,7 @@ pub(super) struct ServerState {
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
     pub(super) commits: Commits,
+    pub(super) watch: CommitWatch,
     /// Cancelled for a shutdown.
     pub(super) stop: CancellationToken,
     /// The running calls of the engine.
@@ -36,6 +38,7 @@ impl ServerState {
             tools,
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
+            watch: CommitWatch::default(),
             stop: CancellationToken::new(),
             running: TaskTracker::new(),
         }

@@ -1,15 +1,17 @@
 //! Notifies clients when a commit changes what they watch.
 
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
 use tokio::runtime::Handle;
 
-use super::answer::ToolChanges;
-use super::resources::{TRANSACTIONS, diff_uri};
+use super::diffs::DiffUri;
+use super::resources::TRANSACTIONS;
+use super::uri;
+use crate::engine::history::touched::Touched;
 
 /// The most watches of one connection: each commit checks all of them.
 const PER_CONNECTION: usize = 1_000;
@@ -52,7 +54,7 @@ impl Sink {
 impl Subscriptions {
     /// Starts notifying `owner` about `uri`. Returns `false` if it watches too much already.
     pub(super) fn add(&self, owner: u64, uri: &str, sink: Sink) -> bool {
-        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watches = self.lock();
         let mine = watches.iter().filter(|watch| watch.owner == owner);
         let (count, has) = mine.fold((0, false), |(count, has), watch| (count + 1, has || watch.uri == uri));
         if !has && count < PER_CONNECTION {
@@ -63,32 +65,45 @@ impl Subscriptions {
 
     /// Stops notifying `owner` about `uri`, or about everything.
     pub(super) fn remove(&self, owner: u64, uri: Option<&str>) {
-        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watches = self.lock();
         watches.retain(|watch| watch.owner != owner || uri.is_some_and(|uri| watch.uri != uri));
     }
 
-    /// Notifies the owners of watches on what was changed. Needs a runtime; does not wait.
-    pub(super) fn announce(&self, changes: &ToolChanges) {
-        if changes.committed.is_none() {
-            return;
-        }
-        let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for watch in watches.iter().filter(|watch| concerns(changes, &watch.uri)) {
+    /// Returns whether nobody watches anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Notifies the owners of watches on what a transaction changed. Needs a runtime; does not wait.
+    pub(super) fn announce(&self, touched: &Touched) {
+        let watches = self.lock();
+        for watch in watches.iter().filter(|watch| concerns(touched, &watch.uri)) {
             let Watch { uri, sink, .. } = watch.clone();
             Handle::current().spawn(async move { sink.tell(uri).await });
         }
     }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Watch>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// True if `uri` is one of the things that changed.
-fn concerns(changes: &ToolChanges, uri: &str) -> bool {
+fn concerns(touched: &Touched, uri: &str) -> bool {
     if uri == TRANSACTIONS {
         return true;
     }
-    if let Some(path) = uri.strip_prefix("file://") {
-        return changes.files.iter().any(|file| file == Path::new(path));
+    if let Some(path) = uri::path(uri) {
+        return names(&path).any(|name| touched.paths.contains(&name));
     }
-    changes.committed.iter().chain(&changes.reverted).any(|id| diff_uri(id) == uri)
+    let diff = DiffUri::parse(uri);
+    diff.is_some_and(|diff| diff.id == touched.id || touched.reverts.contains(&diff.id))
+}
+
+/// The names of a file: as it is given, in the real folder, and that of what a symlink leads to.
+fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let real_folder = path.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(path.file_name()?)));
+    [Some(path.to_owned()), real_folder, path.canonicalize().ok()].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -97,16 +112,27 @@ mod tests {
 
     #[test]
     fn a_commit_concerns_its_files_its_transactions_and_the_list() {
-        let changes = ToolChanges {
-            committed: Some("t2".to_owned()),
-            reverted: vec!["t1".to_owned()],
-            files: vec!["/p/a".into()],
+        let touched = Touched {
+            id: "t2".to_owned(),
+            reverts: vec!["t1".to_owned()],
+            paths: vec!["/p/a".into(), "/p/b ä".into()],
         };
-        for uri in [TRANSACTIONS, "file:///p/a", &diff_uri("t1"), &diff_uri("t2")] {
-            assert!(concerns(&changes, uri), "{uri}");
+        let diff = |id: &str| DiffUri::of(id).to_string();
+        let piece = format!("{}?file=a&offset=0", diff("t2"));
+        for uri in [TRANSACTIONS, "file:///p/a", "file:///p/./b%20%C3%A4", &diff("t1"), &diff("t2"), &piece] {
+            assert!(concerns(&touched, uri), "{uri}");
         }
-        for uri in ["file:///p/b", "file:///p", &diff_uri("t3"), "txedit://journal-format"] {
-            assert!(!concerns(&changes, uri), "{uri}");
+        for uri in ["file:///p/b", "file:///p", &diff("t3"), "txedit://journal-format", "file:///p/%zz"] {
+            assert!(!concerns(&touched, uri), "{uri}");
         }
+    }
+
+    #[test]
+    fn a_file_is_known_by_the_name_of_a_symlink_too() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink(&root, root.join("link")).unwrap();
+        let touched = Touched { id: "t".to_owned(), reverts: Vec::new(), paths: vec![root.join("gone")] };
+        assert!(concerns(&touched, &format!("file://{}", root.join("link/gone").display())));
     }
 }

@@ -1,6 +1,6 @@
 //! The arguments of `txedit mcp`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,10 +12,15 @@ use super::ServerDelegateArgs;
 pub(crate) struct McpArgs {
     /// Serve streamable HTTP at ADDR, like 127.0.0.1:8137, instead of stdio; prints the URL
     #[arg(long, value_name = "ADDR")]
+    #[arg(value_parser = listen_address)]
     pub(crate) http: Option<SocketAddr>,
     /// A file with the token that HTTP clients must send [env: `TXEDIT_MCP_TOKEN`, the token itself]
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
+    /// End an HTTP session that sends nothing for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::limits::SESSION_IDLE.as_secs(), requires = "http")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) session_idle: u64,
     /// A host name under which HTTP clients may reach this server, besides the loopback ones; repeatable
     #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
     pub(crate) hosts: Vec<String>,
@@ -35,4 +40,30 @@ pub(crate) struct McpArgs {
     #[cfg(feature = "delegate")]
     #[command(flatten)]
     pub(crate) delegate: ServerDelegateArgs,
+}
+
+/// An address to listen on. `localhost` is the loopback address that every client tries for it.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").map(str::parse);
+    match port {
+        Some(Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => {
+            text.parse().map_err(|_| "give an IP address and a port, like 127.0.0.1:8137, or localhost:8137".to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localhost_is_an_address() {
+        let is = |text: &str| listen_address(text).map(|address| address.to_string());
+        assert_eq!(is("localhost:8137"), Ok("127.0.0.1:8137".to_owned()));
+        assert_eq!(is("[::1]:0"), Ok("[::1]:0".to_owned()));
+        for bad in ["localhost", "localhost:", "localhost:99999", "example.com:80", "127.0.0.1"] {
+            assert!(is(bad).unwrap_err().contains("localhost:8137"), "{bad}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::check::group::TOKEN;
 use crate::cli::args::McpArgs;
@@ -21,7 +22,8 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
     let http = match args.http {
         Some(address) => {
             let token = token(args.token_file.as_deref())?;
-            Some(Http { address, token, hosts: args.hosts.clone(), origins: args.origins.clone() })
+            let session_idle = Duration::from_secs(args.session_idle);
+            Some(Http { address, token, hosts: args.hosts.clone(), session_idle, origins: args.origins.clone() })
         }
         None => None,
     };

@@ -11,6 +11,7 @@ pub(super) mod path_history;
 pub(super) mod prune;
 pub(super) mod search;
 pub(super) mod stored_report;
+pub(crate) mod touched;
 pub(super) mod trash;
 pub(super) mod untrusted;
 
@@ -18,13 +19,14 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::Engine;
 use super::report::{Logged, Shown, ShownFile};
 use super::store::id;
 use super::store::interrupted;
+use super::store::lock::check_cancelled;
 use super::store::private::{self, Opening};
 use super::store::snapshot;
 use super::store::state::{Section, StateFolder, StateLookup, list_ids};
+use super::{Engine, Run};
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
@@ -34,7 +36,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::index::EntryIndex;
 use crate::journal::{self, Extract, Header, Journal, JournalState, RecordedChange, original_name, slot_name};
-use crate::limits;
 use crate::path::RelPath;
 use crate::text::diff;
 use path_history::PathHistory;
@@ -269,18 +270,24 @@ impl Engine {
     /// One transaction with its diff. The new content is known as long as the file is unchanged since, or a later
     /// transaction holds it as an original. Nothing is changed, whether it fails or not.
     pub fn show(&self, id: &str) -> Result<Shown> {
+        self.show_in(id, Run::default())
+    }
+
+    /// The same in a run, which says how long the diffs may be.
+    pub fn show_in(&self, id: &str, run: Run<'_>) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let undone = reverted(&state)?;
         let past = PathHistory::new(self, &state, &loaded);
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.numbered() {
+            check_cancelled(run.cancel)?;
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
                 let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
                 files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
                 continue;
             }
             let (old, new) = self.contents(&past, entry)?;
-            files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
+            files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref(), run.diff_bytes));
         }
         Ok(Shown { logged: self.logged(&loaded, undone.get(loaded.id()))?, files })
     }
@@ -377,7 +384,13 @@ impl Engine {
     }
 }
 
-fn shown_file(path: &RelPath, change: &RecordedChange, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {
+fn shown_file(
+    path: &RelPath,
+    change: &RecordedChange,
+    old: Option<&[u8]>,
+    new: Option<&[u8]>,
+    diff_bytes: usize,
+) -> ShownFile {
     let kind = change.kind().to_owned();
     let path = path.as_path().to_owned();
     let (lines, diff) = match (old, new) {
@@ -390,7 +403,7 @@ fn shown_file(path: &RelPath, change: &RecordedChange, old: Option<&[u8]>, new: 
                 None => "/dev/null".to_owned(),
             };
             let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));
-            (Some(diff::count(old, new)), diff::unified(old, new, &old_name, &new_name, limits::DIFF_BYTES))
+            (Some(diff::count(old, new)), diff::unified(old, new, &old_name, &new_name, diff_bytes))
         }
         (None, _) => (None, "(its original is gone)\n".to_owned()),
         (_, None) => (None, "(the file changed since; its new content is no longer known)\n".to_owned()),

@@ -140,11 +140,11 @@ impl Engine {
             let Some(before) = record.change.before() else { continue };
             let oldest = reversal.oldest(entry);
             let (loaded, entry_there) = (reversal.part(oldest), oldest.entry);
-            let copied = match copies.entry(oldest.part) {
+            let of_part = match copies.entry(oldest.part) {
                 MapEntry::Occupied(known) => known.into_mut(),
                 MapEntry::Vacant(unknown) => unknown.insert(loaded.copied(&self.workspace)?),
             };
-            let is_copied = copied.contains(&entry_there);
+            let is_copied = of_part.contains(&entry_there);
             let slot = if is_copied { original_name(entry_there) } else { slot_name(entry_there) };
             let name = Name::new(&loaded.folder, &slot);
             let path = name.path();

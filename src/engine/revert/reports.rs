@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::RecordedChange;
 use crate::journal::reverse::PresentTarget;
-use crate::limits;
 use crate::text::diff;
 
 impl Engine {
@@ -44,7 +43,7 @@ impl Engine {
                     (None, None) => Vec::new(),
                 };
                 let name = path.display().to_string();
-                Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
+                Some(diff::unified(&old, &new, &name, &name, run.diff_bytes))
             } else {
                 None
             };

@@ -190,7 +190,7 @@ impl Engine {
             return Ok(Report { dry_run: true, files, reverts, warnings, ..Report::default() });
         };
         let ready = Ready { prepared, locks, found: found.clone() };
-        Transaction::new(self, ready, Report { files, reverts, warnings, ..Report::default() }, run).commit()
+        Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run).commit()
     }
 
     /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that

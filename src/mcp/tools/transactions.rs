@@ -47,7 +47,8 @@ fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> ToolAnswer {
     match staged {
         Ok(mut staged) => {
             staged.report = staged.report.in_root(job.engine.root());
-            ToolAnswer::done(&open::StagedJson::new(&staged, request), ToolChanges::default()).terse_unless(false)
+            let answer = ToolAnswer::done(&open::StagedJson::new(&staged, request), ToolChanges::default());
+            answer.terse_unless(false).about_open(staged.id.as_deref())
         }
         Err(error) => job.failed(&error, Some(request)),
     }
@@ -76,7 +77,8 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
         match preview {
             Ok(mut preview) => {
                 preview.report = preview.report.in_root(job.engine.root());
-                ToolAnswer::done(&open::PreviewJson::from(&preview), ToolChanges::default()).terse_unless(false)
+                let answer = ToolAnswer::done(&open::PreviewJson::from(&preview), ToolChanges::default());
+                answer.terse_unless(false).about_open(Some(&preview.id))
             }
             Err(error) => job.failed(&error, None),
         }

@@ -5,7 +5,6 @@ use super::resolve::ResolvedPath;
 use crate::charset::readable;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
-use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::plan::{New, NewContent};
 use crate::request::{Change, Request};
@@ -16,6 +15,8 @@ pub(crate) struct AskedFile<'a> {
     pub request: &'a Request,
     pub file: FileIndex,
     pub target_ids: TargetIds,
+    /// The most bytes of its diff.
+    pub diff_bytes: usize,
 }
 
 impl AskedFile<'_> {
@@ -57,7 +58,7 @@ impl AskedFile<'_> {
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };
             let old = readable(old, entry.encoding);
-            diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
+            diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, self.diff_bytes)
         });
         FileReport {
             path: entry.path.clone(),

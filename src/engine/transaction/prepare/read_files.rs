@@ -32,13 +32,13 @@ impl FileReading<'_, '_> {
         for file in 0..total {
             run.observer.progress(Phase::Read, file, total);
             check_cancelled(run.cancel)?;
-            reports.push(self.one(FileIndex(file), builder)?);
+            reports.push(self.one(FileIndex(file), builder, run.diff_bytes)?);
         }
         Ok(reports)
     }
 
     /// Reads one file and edits it.
-    fn one(&mut self, file: FileIndex, builder: &mut Builder) -> Result<FileReport> {
+    fn one(&mut self, file: FileIndex, builder: &mut Builder, diff_bytes: usize) -> Result<FileReport> {
         let (request, entry, target_ids) = (self.request, &self.request.files[file.0], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
         let named = |e: Error| e.in_file(file);
@@ -84,7 +84,13 @@ impl FileReading<'_, '_> {
             _ => builder.becomes(target_ids.destination.unwrap_or(subject)),
         };
         let source = self.reader.source(subject).filter(|_| !is_new);
-        let report = AskedFile { request, file, target_ids }.report(&self.resolved.places, source, content, new, edits);
+        let report = AskedFile { request, file, target_ids, diff_bytes }.report(
+            &self.resolved.places,
+            source,
+            content,
+            new,
+            edits,
+        );
         self.reader.keep(subject, bytes);
         Ok(report)
     }

@@ -179,3 +179,52 @@ fn an_undo_since_reverts_the_callers_own_or_those_of_all() {
         first.failed("undo_transaction", &bad, "VALIDATION_FAILED");
     }
 }
+
+/// The id of an open transaction stays that of its commit, at every door.
+#[test]
+fn the_id_of_a_stage_finds_its_transaction_for_ever() {
+    let root = Root::with(&[("a", "one\n")]);
+    let mut session = root.open(&[]);
+    let request = json!({"files": [{"file_path": "a", "edits": [{"old_string": "one", "new_string": "two"}]}]});
+    let open = session.done("stage_edits", &request)["transaction_id"].as_str().unwrap().to_owned();
+    let commit = session.done("commit_transaction", &json!({"transaction_id": open}));
+    let committed = commit["transaction_id"].as_str().unwrap().to_owned();
+    assert_ne!(open, committed);
+    let shell = |arguments: &[&str]| {
+        let output = root.shell().args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(if output.status.success() { &output.stdout } else { &output.stderr });
+        (output.status.success(), text.into_owned())
+    };
+    let by_json = |arguments: &[&str]| -> Value {
+        let (_, text) = shell(&[&["--json"], arguments].concat());
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+    };
+    assert_eq!(by_json(&["show", &open])["transaction_id"], committed);
+    assert_eq!(by_json(&["log"])["transactions"][0]["opened"], open);
+    let listed = session.done("list_transactions", &json!({}));
+    assert_eq!((&listed["transactions"][0]["opened"], &listed["open"]), (&json!(open), &Value::Null));
+    let uri = format!("txedit://transactions/{open}/diff");
+    let read = session.request("resources/read", &json!({"uri": uri}));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("-one\n+two\n"), "{read}");
+
+    // What it cannot do any more says as what it was committed.
+    let says_so = |text: &str| text.contains(&format!("it was committed as {committed}")) || text.contains(&committed);
+    let (done, text) = shell(&["rollback", &open]);
+    assert!(!done && says_so(&text), "{text}");
+    let refused = session.call("rollback_transaction", &json!({"transaction_id": open}));
+    assert!(says_so(refused["error"].as_str().unwrap()), "{refused}");
+    let refused = session.call("preview_transaction", &json!({"transaction_id": open}));
+    assert!(says_so(refused["error"].as_str().unwrap()), "{refused}");
+    let again = session.done("commit_transaction", &json!({"transaction_id": open}));
+    assert_eq!((&again["already_applied"], &again["transaction_id"]), (&json!(true), &json!(committed)));
+
+    let undone = session.done("undo_transaction", &json!({"transaction_id": open}));
+    assert_eq!((&undone["reverts"], root.read("a").as_str()), (&json!(committed), "one\n"));
+    let redone = shell(&["redo", &open]);
+    assert!(redone.0 && root.read("a") == "two\n", "{redone:?}");
+    let (done, text) = shell(&["undo", &open]);
+    assert!(done && root.read("a") == "one\n", "{text}");
+    // As the point after which everything is undone, too.
+    let after = session.done("undo_transaction", &json!({"since": open, "all_callers": true, "dry_run": true}));
+    assert_eq!(after["reverts_each"].as_array().unwrap().len(), 3, "{after}");
+}

@@ -296,3 +296,56 @@ fn a_message_that_can_be_read_in_two_ways_is_refused_over_http() {
     }
     assert_eq!(root.read("a.txt"), "one\n");
 }
+
+#[test]
+fn a_page_that_is_allowed_may_ask_first_and_read_the_answer() {
+    let root = Root::with(&[]);
+    let page = "https://app.example.com:443";
+    let server = Server::start(&root, &["--allow-origin", page], Some("0123456789abcdef"));
+    let ask = |origin: &str, method: &str, more: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let host = server.address();
+        let head =
+            format!("{method} /mcp HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nConnection: close\r\n{more}\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.to_lowercase()
+    };
+    let preflight = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n";
+    // A browser sends no token with it.
+    let answer = ask(page, "OPTIONS", preflight);
+    assert!(answer.starts_with("http/1.1 204"), "{answer}");
+    for header in [
+        format!("access-control-allow-origin: {page}\r\n"),
+        "access-control-allow-methods: get, post, delete\r\n".to_owned(),
+        "access-control-expose-headers: mcp-session-id\r\n".to_owned(),
+        "vary: origin\r\n".to_owned(),
+    ] {
+        assert!(answer.contains(&header), "{header}: {answer}");
+    }
+    assert!(answer.contains("authorization, content-type"), "{answer}");
+    let strange = ask("https://elsewhere.example.com", "OPTIONS", preflight);
+    assert!(strange.starts_with("http/1.1 403") && !strange.contains("access-control-allow"), "{strange}");
+    let without_token = ask(page, "GET", "Accept: text/event-stream\r\n");
+    assert!(without_token.starts_with("http/1.1 401"), "{without_token}");
+    assert!(without_token.contains("access-control-allow-origin"), "the page may read why: {without_token}");
+}
+
+#[test]
+fn an_idle_session_ends() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &["--session-idle", "1"], None);
+    let mut stream = server.send(&[("Connection", "close")], INITIALIZE);
+    let mut head = String::new();
+    let mut lines = BufReader::new(&mut stream);
+    while lines.read_line(&mut head).unwrap() > 2 {}
+    let session = head.lines().find_map(|line| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned));
+    let session = session.unwrap_or_else(|| panic!("{head}"));
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let status = || server.status(&[("Mcp-Session-Id", &session), ("MCP-Protocol-Version", "2025-11-25")], ping);
+    assert_eq!(status(), 200);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(status(), 404);
+}

@@ -3,6 +3,7 @@
 mod ambiguous;
 mod callers;
 mod crowd;
+mod cut;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod doors;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Root, state_entries};
+use super::{Root, Session, state_entries};
 
 fn many(root: &Root, files: usize) -> Value {
     let entries = (0..files).map(|n| json!({"file_path": root.name(&format!("f{n}")), "content": "x\n"}));
@@ -67,6 +67,59 @@ fn a_subscriber_hears_of_its_file_and_of_nothing_else() {
     session.request("resources/unsubscribe", &json!({"uri": uri}));
     session.done("undo_transaction", &json!({}));
     std::thread::sleep(Duration::from_millis(200));
+    session.request("ping", &json!({}));
+    assert!(session.notices.is_empty(), "{:?}", session.notices);
+}
+
+/// The addresses of the notices that come until one of `last` does.
+fn told(session: &mut Session, last: &str) -> Vec<String> {
+    let mut uris = Vec::new();
+    loop {
+        let notice = if session.notices.is_empty() { session.receive().unwrap() } else { session.notices.remove(0) };
+        assert_eq!(notice["method"], "notifications/resources/updated", "{notice}");
+        uris.push(notice["params"]["uri"].as_str().unwrap().to_owned());
+        if uris.last().is_some_and(|uri| uri == last) {
+            return uris;
+        }
+    }
+}
+
+#[test]
+fn a_subscriber_hears_of_every_commit_whoever_makes_it() {
+    let root = Root::with(&[("a \u{e4}.txt", "one\n"), ("b.txt", "one\n")]);
+    let mut session = root.open(&[]);
+    let uri = format!("file://{}/a%20%C3%A4.txt", root.name("").trim_end_matches('/'));
+    for uri in [&uri, "txedit://transactions"] {
+        assert_eq!(session.request("resources/subscribe", &json!({"uri": uri}))["result"], json!({}));
+    }
+    let edit = |old: &str, new: &str| json!({"files": [{"file_path": "a \u{e4}.txt", "edits": [{"old_string": old, "new_string": new}]}]});
+    let both = |session: &mut Session| {
+        let mut uris = told(session, "txedit://transactions");
+        if uris.len() == 1 {
+            uris.extend(told(session, &uri));
+        }
+        uris.sort();
+        assert_eq!(uris, [uri.as_str(), "txedit://transactions"]);
+    };
+    // A path from the root.
+    session.done("multi_edit_files", &edit("one", "two"));
+    both(&mut session);
+    session.done("undo_transaction", &json!({}));
+    both(&mut session);
+    let staged = session.done("stage_edits", &edit("one", "two"));
+    session.done("commit_transaction", &json!({"transaction_id": staged["transaction_id"]}));
+    both(&mut session);
+    // Another process; nothing is sent to the server meanwhile.
+    let shell = |old: &str, new: &str, file: &str| {
+        let output = root.shell().args(["edit", file, "--old", old, "--new", new]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    shell("one", "two", "b.txt");
+    assert_eq!(told(&mut session, "txedit://transactions").len(), 1);
+    shell("two", "three", "a \u{e4}.txt");
+    both(&mut session);
+    // Each is told once.
+    std::thread::sleep(Duration::from_millis(600));
     session.request("ping", &json!({}));
     assert!(session.notices.is_empty(), "{:?}", session.notices);
 }

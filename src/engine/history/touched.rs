@@ -1,0 +1,36 @@
+//! What each commit changed, for those who watch files.
+
+use std::path::PathBuf;
+
+use super::load;
+use crate::engine::Engine;
+use crate::engine::store::state::{Section, list_ids};
+use crate::error::Result;
+
+/// What a committed transaction changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// The transaction.
+    pub id: String,
+    /// The transactions that it reverts.
+    pub reverts: Vec<String>,
+    /// Its paths, absolute and without symlinks.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Engine {
+    /// The ids of what is in history, oldest first. Nothing is opened.
+    pub(crate) fn committed_ids(&self) -> Result<Vec<String>> {
+        let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        let Some(section) = state.section(Section::History)? else { return Ok(Vec::new()) };
+        list_ids(&state.workspace, &section)
+    }
+
+    /// What a committed transaction changed; `None` if there is none of that id that can be read.
+    pub(crate) fn touched_by(&self, id: &str) -> Result<Option<Touched>> {
+        let Some(state) = self.state()? else { return Ok(None) };
+        let Some(loaded) = load(&state, id)? else { return Ok(None) };
+        let paths = loaded.journal.entries.iter().map(|record| self.root().join(record.path.as_path())).collect();
+        Ok(Some(Touched { id: id.to_owned(), reverts: loaded.journal.header.reverts, paths }))
+    }
+}
