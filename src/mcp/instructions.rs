@@ -1,5 +1,7 @@
 //! The instructions for a model: only about tools that are listed.
 
+use std::fmt::Write as _;
+
 use super::tools::{self, Definition};
 
 /// The text, with a mark at the start of lines that need more than the tools that they name.
@@ -37,7 +39,7 @@ pub(super) fn of<'a>(listed: impl Iterator<Item = &'a Definition>, is_read_only:
         match line.split_once(". ").filter(|(number, _)| number.parse::<u32>().is_ok()) {
             Some((_, rest)) => {
                 step += 1;
-                text.push_str(&format!("{step}. {rest}"));
+                let _ = write!(text, "{step}. {rest}");
             }
             None => text.push_str(line),
         }
