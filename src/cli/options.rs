@@ -22,6 +22,9 @@ use crate::path::bounds::VCS_FOLDERS;
 pub(crate) struct CommonOptions {
     /// The workspace.
     root: Root,
+    /// True if an option or a variable names it.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "only a server asks somebody else"))]
+    is_named: bool,
     /// The folder that relative paths of the command line start from.
     pub(crate) current: PathBuf,
     /// The failures that a commit survives.
@@ -55,7 +58,9 @@ impl CommonOptions {
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
         let unfit = unfit_folders();
-        let root = match root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR")) {
+        let asked_for = root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR"));
+        let is_named = asked_for.is_some();
+        let root = match asked_for {
             Some((name, folder)) => root_named(name, named_folder(name, &current.join(folder))?, &unfit)?,
             None => root_around(&current, &unfit),
         };
@@ -70,6 +75,7 @@ impl CommonOptions {
         let verbose = common.verbose && !common.quiet;
         Ok(Self {
             root,
+            is_named,
             current,
             durability,
             lock_timeout,
@@ -94,10 +100,10 @@ impl CommonOptions {
         }
     }
 
-    /// Returns whether the workspace was named, or has a state folder or a version control folder.
+    /// Returns whether the workspace was named, by the option or by a variable, and can be one.
     #[cfg(feature = "mcp")]
-    pub(crate) fn is_certain(&self) -> bool {
-        matches!(self.root, Root::Certain(_))
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named && matches!(self.root, Root::Certain(_))
     }
 
     /// Opens the engine of the workspace.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::answer::ToolAnswer;
 use super::shared::ServerState;
 use super::tools::{Definition, Job};
-use super::{commit_watch, roots};
+use super::{choose, commit_watch, roots};
 use crate::cancel::CancelToken;
 use crate::engine::{Observer, Phase, Run};
 use crate::error::{Error, ErrorKind, Outcome};
@@ -78,8 +78,15 @@ pub(super) async fn run(
 }
 
 /// Runs a tool and tells the subscribers of what it committed. Blocks.
-fn work(shared: &ServerState, connection: u64, tool: &Definition, arguments: Arguments, run: Run<'_>) -> ToolAnswer {
-    let engine = match shared.engine() {
+fn work(
+    shared: &ServerState,
+    connection: u64,
+    tool: &Definition,
+    mut arguments: Arguments,
+    run: Run<'_>,
+) -> ToolAnswer {
+    let chosen = choose::workspace(shared.workspaces(), &mut arguments);
+    let engine = match chosen.and_then(|chosen| chosen.map_or_else(|| shared.engine(), |it| Ok(&it.engine))) {
         Ok(engine) => engine,
         Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),
     };
@@ -95,9 +102,7 @@ fn work(shared: &ServerState, connection: u64, tool: &Definition, arguments: Arg
         #[cfg(feature = "delegate")]
         delegate: &shared.options.delegate,
     };
-    if !shared.subscriptions.is_empty() {
-        shared.watch.begin(engine);
-    }
+    commit_watch::begin(shared);
     let answer = (tool.run)(&job, arguments);
     if let Some(transaction) = &answer.changes.committed {
         shared.commits.add(transaction, connection);

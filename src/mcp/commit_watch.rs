@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::roots::Workspace;
 use super::shared::ServerState;
 use crate::engine::Engine;
 
@@ -47,16 +48,24 @@ impl CommitWatch {
     }
 }
 
+/// Starts to look for commits, if somebody is subscribed. Blocks.
+pub(super) fn begin(shared: &ServerState) {
+    if !shared.subscriptions.is_empty() {
+        shared.workspaces().iter().for_each(|workspace| workspace.watch.begin(&workspace.engine));
+    }
+}
+
 /// Tells the subscribers of what was committed since the last look. Needs a runtime; blocks.
 pub(super) fn tell(shared: &ServerState) {
     if shared.subscriptions.is_empty() {
         return;
     }
-    let Ok(engine) = shared.engine() else { return };
-    for id in shared.watch.news(engine) {
-        // A transaction that was pruned in the meantime changed its files all the same, but nobody knows which.
-        if let Ok(Some(touched)) = engine.touched_by(&id) {
-            shared.subscriptions.announce(&touched);
+    for Workspace { engine, watch, .. } in shared.workspaces() {
+        for id in watch.news(engine) {
+            // A transaction that was pruned in the meantime changed its files all the same, but nobody knows which.
+            if let Ok(Some(touched)) = engine.touched_by(&id) {
+                shared.subscriptions.announce(&touched);
+            }
         }
     }
 }
@@ -69,14 +78,12 @@ pub(super) async fn keep_telling(shared: Arc<ServerState>) {
             () = shared.stop.cancelled() => return,
         }
         if shared.subscriptions.is_empty() {
-            shared.watch.end();
+            shared.workspaces().iter().for_each(|workspace| workspace.watch.end());
             continue;
         }
         let shared = Arc::clone(&shared);
         let _ = tokio::task::spawn_blocking(move || {
-            if let Ok(engine) = shared.engine() {
-                shared.watch.begin(engine);
-            }
+            begin(&shared);
             tell(&shared);
         })
         .await;

@@ -10,6 +10,7 @@
 mod answer;
 mod bound;
 mod call;
+mod choose;
 mod commit_watch;
 mod commits;
 mod cors;
@@ -118,8 +119,8 @@ pub struct Http {
 pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     logging::start(options.verbosity);
     let shared = ServerState::new(workspace, options);
-    if let Ok(engine) = shared.engine() {
-        shared.check_delegates(engine)?;
+    for workspace in shared.workspaces() {
+        shared.check_delegates(&workspace.engine)?;
     }
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS);
     if !threads::may_start(workers + 1) {
@@ -144,8 +145,8 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
     shared.running.spawn_blocking({
         let shared = Arc::clone(&shared);
         move || {
-            if let Ok(engine) = shared.engine() {
-                shared.recover(engine);
+            for workspace in shared.workspaces() {
+                shared.recover(&workspace.engine);
             }
         }
     });

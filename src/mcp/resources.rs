@@ -4,8 +4,10 @@ use rmcp::ErrorData;
 use rmcp::model::{CompletionInfo, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use super::diffs::{self, Diff, DiffUri, PIECE};
+use super::roots::Workspace;
 use super::shared::ServerState;
-use crate::error::{Error, ErrorKind};
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
 use crate::wire::history::Log;
 
 /// The log.
@@ -54,7 +56,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads a resource. Blocks.
-pub(super) fn read(shared: &ServerState, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read(shared: &ServerState, uri: &str) -> std::result::Result<ReadResourceResult, ErrorData> {
     let (text, mime_type) = match uri {
         TRANSACTIONS => (log(shared)?, "application/json"),
         JOURNAL_FORMAT => (FORMAT.to_owned(), "text/markdown"),
@@ -66,13 +68,33 @@ pub(super) fn read(shared: &ServerState, uri: &str) -> Result<ReadResourceResult
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)]))
 }
 
-fn log(shared: &ServerState) -> Result<String, ErrorData> {
-    let log = shared.engine().and_then(|engine| engine.log(LISTED, None)).map_err(|error| failed(&error))?;
+fn log(shared: &ServerState) -> std::result::Result<String, ErrorData> {
+    let mut log = Vec::new();
+    for Workspace { engine, .. } in shared.workspaces() {
+        let mut of_one = engine.log(LISTED, None).map_err(|error| failed(&error))?;
+        if shared.workspaces().len() > 1 {
+            let files = of_one.iter_mut().flat_map(|logged| &mut logged.files);
+            files.for_each(|(_, path)| *path = engine.root().join(&*path));
+        }
+        log.append(&mut of_one);
+    }
+    log.sort_by(|one, other| other.id.cmp(&one.id));
+    log.truncate(LISTED);
     serde_json::to_string_pretty(&Log::from(&log[..])).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
-fn diff(shared: &ServerState, uri: &str, asked: &DiffUri) -> Result<ReadResourceResult, ErrorData> {
-    let read = shared.engine().and_then(|engine| asked.read(engine, shared.options.max_answer_bytes));
+/// The engine of the workspace that has a transaction; of the first, if none has it.
+fn engine_of<'s>(shared: &'s ServerState, id: &str) -> Result<&'s Engine> {
+    match shared.workspaces() {
+        [first, _, ..] => {
+            Ok(shared.workspaces().iter().find(|it| it.engine.knows(id)).map_or(&first.engine, |it| &it.engine))
+        }
+        _ => shared.engine(),
+    }
+}
+
+fn diff(shared: &ServerState, uri: &str, asked: &DiffUri) -> std::result::Result<ReadResourceResult, ErrorData> {
+    let read = engine_of(shared, &asked.id).and_then(|engine| asked.read(engine, shared.options.max_answer_bytes));
     let Diff { text, piece } = read.map_err(|error| match error.kind() {
         ErrorKind::UnknownTransaction => not_found(uri),
         ErrorKind::FileNotFound | ErrorKind::TransactionExpired => diffs::not_found(uri, &error),
@@ -103,9 +125,11 @@ pub(super) fn failed(error: &Error) -> ErrorData {
 }
 
 /// The ids that begin with `start`, for `txedit://transactions/{id}/diff`. Blocks.
-pub(super) fn complete(shared: &ServerState, start: &str) -> Result<CompletionInfo, ErrorData> {
-    let log = shared.engine().and_then(|engine| engine.log(usize::MAX, None)).map_err(|error| failed(&error))?;
-    let mut ids: Vec<String> = log.into_iter().map(|logged| logged.id).filter(|id| id.starts_with(start)).collect();
+pub(super) fn complete(shared: &ServerState, start: &str) -> std::result::Result<CompletionInfo, ErrorData> {
+    let logs = shared.workspaces().iter().map(|workspace| workspace.engine.log(usize::MAX, None));
+    let logs = logs.collect::<Result<Vec<_>>>().map_err(|error| failed(&error))?;
+    let mut ids: Vec<String> =
+        logs.into_iter().flatten().map(|logged| logged.id).filter(|id| id.starts_with(start)).collect();
     let total = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     let has_more = ids.len() > CompletionInfo::MAX_VALUES;
     ids.truncate(CompletionInfo::MAX_VALUES);

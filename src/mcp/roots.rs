@@ -1,4 +1,4 @@
-//! The root of a server that was started without one: the client's, or else the current folder.
+//! The roots of a server that was started without one: the client's, or else the project around the current folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::sync::OnceCell;
 
+use super::commit_watch::CommitWatch;
 use super::shared::ServerState;
 use super::uri;
 use crate::engine::Engine;
@@ -19,15 +20,31 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Opens the workspace that a client names, or that of the current folder, or refuses it.
 pub(crate) type OpenWorkspace = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
 
-/// The workspace of a server.
+/// The workspaces of a server: one, or several if its client has several roots.
 pub struct ServedWorkspace {
-    engine: OnceCell<Engine>,
+    all: OnceCell<Vec<Workspace>>,
     open: Option<OpenWorkspace>,
+}
+
+/// One workspace.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    pub(super) engine: Engine,
+    /// The root as the client names it.
+    pub(super) named: Option<PathBuf>,
+    /// The commits in it.
+    pub(super) watch: CommitWatch,
+}
+
+impl Workspace {
+    fn new(engine: Engine, named: Option<PathBuf>) -> Self {
+        Self { engine, named, watch: CommitWatch::default() }
+    }
 }
 
 impl fmt::Debug for ServedWorkspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workspace").field("engine", &self.engine).finish_non_exhaustive()
+        f.debug_struct("ServedWorkspace").field("all", &self.all).finish_non_exhaustive()
     }
 }
 
@@ -35,46 +52,50 @@ impl ServedWorkspace {
     /// A workspace with this engine.
     #[must_use]
     pub fn known(engine: Engine) -> Self {
-        Self { engine: OnceCell::new_with(Some(engine)), open: None }
+        Self { all: OnceCell::new_with(Some(vec![Workspace::new(engine, None)])), open: None }
     }
 
-    /// The workspace that the client names, if it can be asked; otherwise that of the current folder. Determined at the
-    /// first call.
+    /// The workspaces that the client names, if it can be asked; otherwise that of the current folder. Determined at
+    /// the first call.
     #[must_use]
     pub fn of_client(open: OpenWorkspace) -> Self {
-        Self { engine: OnceCell::new(), open: Some(open) }
+        Self { all: OnceCell::new(), open: Some(open) }
     }
 
-    /// The engine, once it is known.
+    /// The workspaces, once they are known.
+    pub(super) fn all(&self) -> &[Workspace] {
+        self.all.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The engine of the first, once it is known.
     pub(super) fn engine(&self) -> Result<&Engine> {
-        self.engine.get().ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))
+        let first = self.all().first();
+        first.map(|it| &it.engine).ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))
     }
 }
 
-/// Makes sure that the workspace is known, before a call.
+/// Makes sure that the workspaces are known, before a call.
 pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleServer>) -> Result<()> {
-    let ServedWorkspace { engine, open } = &shared.workspace;
+    let ServedWorkspace { all, open } = &shared.workspace;
     let Some(open) = open else { return Ok(()) };
     let opening = async {
-        let roots = roots(context).await;
-        let mut opened = None;
-        for root in &roots {
-            match open(Some(root)) {
-                Ok(engine) => {
-                    opened = Some(engine);
-                    break;
-                }
+        let mut opened: Vec<Workspace> = Vec::new();
+        for root in roots(context).await {
+            match open(Some(&root)) {
+                Ok(engine) if opened.iter().any(|other| other.engine.root() == engine.root()) => {}
+                Ok(engine) => opened.push(Workspace::new(engine, Some(root))),
                 Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
             }
         }
-        let engine = match opened {
-            Some(engine) => engine,
-            None => open(None)?,
-        };
-        shared.started(&engine)?;
-        Ok(engine)
+        if opened.is_empty() {
+            opened.push(Workspace::new(open(None)?, None));
+        }
+        for workspace in &opened {
+            shared.started(&workspace.engine)?;
+        }
+        Ok(opened)
     };
-    engine.get_or_try_init(|| opening).await.map(drop)
+    all.get_or_try_init(|| opening).await.map(drop)
 }
 
 /// The folders in which the client works, as far as it names them.

@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::diffs::PIECE;
 use super::shared::ServerState;
 use super::subscriptions::Sink;
-use super::{call, instructions, prompts, resources, roots};
+use super::{call, commit_watch, instructions, prompts, resources, roots};
 
 /// One connection, or one request of a client without one.
 #[derive(Debug)]
@@ -40,9 +40,7 @@ impl Server {
     /// From here on subscribers are told of commits.
     async fn begin_watch(&self) -> Result<(), ErrorData> {
         self.blocking(|shared| {
-            if let Ok(engine) = shared.engine() {
-                shared.watch.begin(engine);
-            }
+            commit_watch::begin(shared);
             Ok(())
         })
         .await
@@ -80,7 +78,7 @@ impl ServerHandler for Server {
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
         let root = match self.shared.engine() {
             Ok(engine) => format!("The root, to which all paths belong: {}", engine.root().display()),
-            Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder.".to_owned(),
+            Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder. Of several roots a call is about the one whose files or transactions it names, absolutely; else about the first.".to_owned(),
         };
         let text = instructions::of(self.shared.listed(), self.shared.options.read_only);
         ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{text}\n{root}\n"))

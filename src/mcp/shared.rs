@@ -3,9 +3,8 @@
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::commit_watch::CommitWatch;
 use super::commits::Commits;
-use super::roots::ServedWorkspace;
+use super::roots::{ServedWorkspace, Workspace};
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
 use super::{ServerOptions, next_step};
@@ -22,7 +21,6 @@ pub(super) struct ServerState {
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
     pub(super) commits: Commits,
-    pub(super) watch: CommitWatch,
     /// Cancelled for a shutdown.
     pub(super) stop: CancellationToken,
     /// The running calls of the engine.
@@ -38,15 +36,19 @@ impl ServerState {
             tools,
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
-            watch: CommitWatch::default(),
             stop: CancellationToken::new(),
             running: TaskTracker::new(),
         }
     }
 
-    /// The engine, once the workspace is known.
+    /// The engine of the first workspace, once that is known.
     pub(super) fn engine(&self) -> Result<&Engine> {
         self.workspace.engine()
+    }
+
+    /// The workspaces, once they are known.
+    pub(super) fn workspaces(&self) -> &[Workspace] {
+        self.workspace.all()
     }
 
     /// Does what is due before the first call in a workspace.

@@ -48,10 +48,10 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
     Ok(Answer::for_people(""))
 }
 
-/// The workspace that is served. A client on stdin may know better than the current folder, and is asked; over HTTP the
-/// caller may be anybody.
+/// The workspace that is served. If none is named, a client on stdin may know better than the current folder, and is
+/// asked; over HTTP the caller may be anybody.
 fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace> {
-    if args.http.is_some() || options.is_certain() {
+    if args.http.is_some() || options.is_named() {
         return Ok(ServedWorkspace::known(options.engine()?));
     }
     let options = options.clone();

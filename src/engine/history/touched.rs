@@ -26,6 +26,12 @@ impl Engine {
         list_ids(&state.workspace, &section)
     }
 
+    /// Returns whether this is a transaction of this workspace, committed or open.
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        let is_committed = self.found().is_ok_and(|found| self.committed(&found, id).is_ok());
+        is_committed || self.open_transactions(None).is_ok_and(|open| open.iter().any(|open| open.id == id))
+    }
+
     /// What a committed transaction changed; `None` if there is none of that id that can be read.
     pub(crate) fn touched_by(&self, id: &str) -> Result<Option<Touched>> {
         let Some(state) = self.state()? else { return Ok(None) };

@@ -53,7 +53,7 @@ fn folder(root: &Root) -> String {
 }
 
 #[test]
-fn the_roots_of_the_client_are_asked_for_where_nothing_marks_the_folder() {
+fn the_roots_of_the_client_are_asked_for_where_none_is_named() {
     let (home, project) = (Root::with(&[]), Root::with(&[]));
     for start in [home.path(""), Path::new("/").to_owned()] {
         let roots = ["/".to_owned(), folder(&home), folder(&project)];
@@ -65,11 +65,46 @@ fn the_roots_of_the_client_are_asked_for_where_nothing_marks_the_folder() {
         assert_eq!(outside["errors"][0]["code"], "OUTSIDE_ROOT", "{outside}");
     }
     assert!(!home.path(".txedit").exists() && !Path::new("/.txedit").exists());
-    // Where the folder is a project, or is named, the client is not asked.
+    // Of a client without roots it is the project around the folder; one that is named is not asked for.
     std::fs::create_dir(home.path("project")).unwrap();
     std::fs::create_dir(home.path("project/.git")).unwrap();
     let mut session = begin(&mut server(&home.path("project"), &home.path("")), Some(&[]));
-    session.done("multi_edit_files", &new_file(&home, "project/z"));
+    assert_eq!(call(&mut session, &[], "multi_edit_files", &new_file(&home, "project/z"))["success"], true);
+    let mut named = server(&home.path("project"), &home.path(""));
+    named.arg("--root").arg(home.path("project"));
+    begin(&mut named, Some(&[])).done("multi_edit_files", &new_file(&home, "project/y"));
+}
+
+#[test]
+fn several_roots_are_several_workspaces() {
+    let (home, one, two) = (Root::with(&[]), Root::with(&[("a", "1\n")]), Root::with(&[("b", "1\n")]));
+    let roots = [folder(&one), folder(&two)];
+    let mut session = begin(&mut server(&home.path(""), &home.path("")), Some(&roots));
+    let write = |root: &Root, name: &str| json!({"file_path": root.name(name), "content": "x"});
+    let both = json!({"files": [write(&one, "x"), write(&two, "x")]});
+    let refused = call(&mut session, &roots, "multi_edit_files", &both);
+    let message = refused["errors"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains(&roots[0]) && message.contains(&roots[1]) && message.contains("one call for each"),
+        "{refused}"
+    );
+    assert!(!one.path("x").exists() && !two.path("x").exists());
+    let done = session.done("multi_edit_files", &json!({"files": [write(&two, "x")]}));
+    assert!(two.path("x").exists() && two.path(".txedit").exists() && !one.path(".txedit").exists());
+    // What names nothing is about the first; an id is known where it was committed.
+    session.done("edit_file", &json!({"path": "a", "old_string": "1", "new_string": "2"}));
+    assert_eq!(one.read("a"), "2\n");
+    let uri = format!("txedit://transactions/{}/diff", done["transaction_id"].as_str().unwrap());
+    let read = session.request("resources/read", &json!({"uri": uri}));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("+x"), "{read}");
+    let search = json!({"pattern": "1", "replacement": "3", "include": [two.name("b")]});
+    assert_eq!(session.done("replace_in_files", &search)["files_changed"], 1);
+    assert_eq!(two.read("b"), "3\n");
+    session.done("undo_transaction", &json!({"transaction_id": done["transaction_id"]}));
+    assert!(!two.path("x").exists());
+    let log = session.request("resources/read", &json!({"uri": "txedit://transactions"}));
+    let log: Value = serde_json::from_str(log["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(log["transactions"].as_array().unwrap().len(), 4, "{log}");
 }
 
 #[test]
