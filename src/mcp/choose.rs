@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::roots::Workspace;
+use super::roots::ServedRoot;
 use crate::error::{ErrorKind, Result};
 use crate::path::shown;
 use crate::request::validate::Findings;
@@ -24,7 +24,7 @@ struct CallSubject {
 }
 
 /// The workspace of a call. One that names nothing absolute, and no transaction, is about the first. Blocks.
-pub(super) fn workspace<'w>(workspaces: &'w [Workspace], arguments: &mut Arguments) -> Result<Option<&'w Workspace>> {
+pub(super) fn workspace<'w>(workspaces: &'w [ServedRoot], arguments: &mut Arguments) -> Result<Option<&'w ServedRoot>> {
     if workspaces.len() < 2 {
         return Ok(workspaces.first());
     }
@@ -45,14 +45,14 @@ pub(super) fn workspace<'w>(workspaces: &'w [Workspace], arguments: &mut Argumen
     Ok(Some(workspace))
 }
 
-fn of_id(workspaces: &[Workspace], field: &str, value: &Value) -> Option<CallSubject> {
+fn of_id(workspaces: &[ServedRoot], field: &str, value: &Value) -> Option<CallSubject> {
     let id = value.as_str()?;
     let place = workspaces.iter().position(|workspace| workspace.engine.knows(id))?;
     Some(CallSubject { field: field.to_owned(), what: id.to_owned(), place })
 }
 
 /// Collects the absolute paths in a value.
-fn collect(workspaces: &[Workspace], field: &str, value: &Value, named: &mut Vec<CallSubject>) {
+fn collect(workspaces: &[ServedRoot], field: &str, value: &Value, named: &mut Vec<CallSubject>) {
     match value {
         Value::Array(entries) => entries.iter().for_each(|entry| collect(workspaces, field, entry, named)),
         Value::Object(fields) => fields.iter().for_each(|(name, value)| collect(workspaces, name, value, named)),
@@ -70,7 +70,7 @@ fn collect(workspaces: &[Workspace], field: &str, value: &Value, named: &mut Vec
 }
 
 /// The innermost workspace that has a path.
-fn of_path(workspaces: &[Workspace], text: &str) -> Option<usize> {
+fn of_path(workspaces: &[ServedRoot], text: &str) -> Option<usize> {
     let path = Path::new(text);
     let has = workspaces.iter().enumerate().filter(|(_, workspace)| {
         path.starts_with(workspace.engine.root()) || workspace.named.as_ref().is_some_and(|root| path.starts_with(root))
@@ -93,7 +93,7 @@ fn start_at_root(root: &Path, arguments: &mut Arguments) {
     }
 }
 
-fn over_two(workspaces: &[Workspace], first: &CallSubject, other: &CallSubject) -> crate::error::Error {
+fn over_two(workspaces: &[ServedRoot], first: &CallSubject, other: &CallSubject) -> crate::error::Error {
     let root = |named: &CallSubject| shown(workspaces[named.place].engine.root());
     let message = format!(
         "{} is in the workspace {}, and {} in {}: a transaction has files of one workspace; send one call for each",

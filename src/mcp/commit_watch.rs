@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::roots::Workspace;
+use super::roots::ServedRoot;
 use super::shared::ServerState;
 use crate::engine::Engine;
 
@@ -60,7 +60,7 @@ pub(super) fn tell(shared: &ServerState) {
     if shared.subscriptions.is_empty() {
         return;
     }
-    for Workspace { engine, watch, .. } in shared.workspaces() {
+    for ServedRoot { engine, watch, .. } in shared.workspaces() {
         for id in watch.news(engine) {
             // A transaction that was pruned in the meantime changed its files all the same, but nobody knows which.
             if let Ok(Some(touched)) = engine.touched_by(&id) {

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CompletionInfo, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use super::diffs::{self, Diff, DiffUri, PIECE};
-use super::roots::Workspace;
+use super::roots::ServedRoot;
 use super::shared::ServerState;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
@@ -70,7 +70,7 @@ pub(super) fn read(shared: &ServerState, uri: &str) -> std::result::Result<ReadR
 
 fn log(shared: &ServerState) -> std::result::Result<String, ErrorData> {
     let mut log = Vec::new();
-    for Workspace { engine, .. } in shared.workspaces() {
+    for ServedRoot { engine, .. } in shared.workspaces() {
         let mut of_one = engine.log(LISTED, None).map_err(|error| failed(&error))?;
         if shared.workspaces().len() > 1 {
             let files = of_one.iter_mut().flat_map(|logged| &mut logged.files);

@@ -22,13 +22,13 @@ pub(crate) type OpenWorkspace = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Se
 
 /// The workspaces of a server: one, or several if its client has several roots.
 pub struct ServedWorkspace {
-    all: OnceCell<Vec<Workspace>>,
+    all: OnceCell<Vec<ServedRoot>>,
     open: Option<OpenWorkspace>,
 }
 
 /// One workspace.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(super) struct ServedRoot {
     pub(super) engine: Engine,
     /// The root as the client names it.
     pub(super) named: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub(super) struct Workspace {
     pub(super) watch: CommitWatch,
 }
 
-impl Workspace {
+impl ServedRoot {
     fn new(engine: Engine, named: Option<PathBuf>) -> Self {
         Self { engine, named, watch: CommitWatch::default() }
     }
@@ -52,7 +52,7 @@ impl ServedWorkspace {
     /// A workspace with this engine.
     #[must_use]
     pub fn known(engine: Engine) -> Self {
-        Self { all: OnceCell::new_with(Some(vec![Workspace::new(engine, None)])), open: None }
+        Self { all: OnceCell::new_with(Some(vec![ServedRoot::new(engine, None)])), open: None }
     }
 
     /// The workspaces that the client names, if it can be asked; otherwise that of the current folder. Determined at
@@ -63,7 +63,7 @@ impl ServedWorkspace {
     }
 
     /// The workspaces, once they are known.
-    pub(super) fn all(&self) -> &[Workspace] {
+    pub(super) fn all(&self) -> &[ServedRoot] {
         self.all.get().map_or(&[], Vec::as_slice)
     }
 
@@ -79,16 +79,16 @@ pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleSe
     let ServedWorkspace { all, open } = &shared.workspace;
     let Some(open) = open else { return Ok(()) };
     let opening = async {
-        let mut opened: Vec<Workspace> = Vec::new();
+        let mut opened: Vec<ServedRoot> = Vec::new();
         for root in roots(context).await {
             match open(Some(&root)) {
                 Ok(engine) if opened.iter().any(|other| other.engine.root() == engine.root()) => {}
-                Ok(engine) => opened.push(Workspace::new(engine, Some(root))),
+                Ok(engine) => opened.push(ServedRoot::new(engine, Some(root))),
                 Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
             }
         }
         if opened.is_empty() {
-            opened.push(Workspace::new(open(None)?, None));
+            opened.push(ServedRoot::new(open(None)?, None));
         }
         for workspace in &opened {
             shared.started(&workspace.engine)?;

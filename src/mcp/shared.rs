@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::commits::Commits;
-use super::roots::{ServedWorkspace, Workspace};
+use super::roots::{ServedRoot, ServedWorkspace};
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
 use super::{ServerOptions, next_step};
@@ -47,7 +47,7 @@ impl ServerState {
     }
 
     /// The workspaces, once they are known.
-    pub(super) fn workspaces(&self) -> &[Workspace] {
+    pub(super) fn workspaces(&self) -> &[ServedRoot] {
         self.workspace.all()
     }
 
