@@ -200,13 +200,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
         |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode, encoding };
     let here = |change, first_edit| Ok(Merged::Into(merged(&old.path, change), first_edit));
     let gone = || Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None));
-    let refused = || {
-        let message = format!(
-            "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
-            new.path.display()
-        );
-        Ok(Merged::Refused(ErrorKind::ValidationFailed, message))
-    };
+    let refused = || Ok(not_on_top(new));
     match (&old.change, &new.change) {
         (_, Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }) => {
             let message = format!("{} is there already, as staged", new.path.display());
@@ -262,6 +256,14 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
         }
         _ => refused(),
     }
+}
+
+fn not_on_top(new: &FileRequest) -> Merged {
+    let message = format!(
+        "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
+        new.path.display()
+    );
+    Merged::Refused(ErrorKind::ValidationFailed, message)
 }
 
 /// The encoding of both changes of a file: what is added is in that of what is staged, if it names none. An error says
