@@ -1,5 +1,6 @@
 //! The error type: a stable kind, the place in the request, the path, and the state of the files now.
 
+mod correction;
 mod detail;
 mod diagnosis;
 mod display;
@@ -15,6 +16,7 @@ use crate::index::{EditIndex, FileIndex};
 pub use crate::charset::NotACharset;
 pub use crate::digest::NotADigest;
 pub use crate::path::bounds::{BadGlob, Barred};
+pub use correction::Correction;
 pub use detail::{
     Changer, Conflict, Detail, Diverged, EncodingFault, Finding, ForeignChange, KeptContent, NotOld, Outcome,
 };

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::error::NextStep;
+use crate::error::{Correction, NextStep};
 use crate::path::{one_line, shown};
 
 /// The root, if the user named it: without it, a command that an answer names would be about another workspace. Set at
@@ -88,40 +88,46 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
-        NextStep::SendSuggestion => "search for the text that would have matched (`suggestion` with --json)".to_owned(),
-        NextStep::SendNearest => {
+        NextStep::Correct(correction) => corrected(correction),
+        NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
+        NextStep::StageAgain { id } => {
+            format!("it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again")
+        }
+        NextStep::In { .. } => unreachable!("its root is named around the step in it"),
+    }
+}
+
+fn corrected(correction: &Correction) -> String {
+    match correction {
+        Correction::SendSuggestion => "search for the text that would have matched (`suggestion` with --json)".to_owned(),
+        Correction::SendNearest => {
             "if it is the place that is meant, search for the nearest text (`nearest_old_string` with --json)".to_owned()
         }
-        NextStep::SendUnique => {
+        Correction::SendUnique => {
             "search for more of the text, so that it is unique (`unique_old_string` with --json); or replace every match: \
              --all, in a plan replace_all"
                 .to_owned()
         }
-        NextStep::SearchOther => {
+        Correction::SearchOther => {
             "name other files, or correct --glob, which is relative to the current folder; ignored and hidden files are \
              searched if they are named, hidden ones also with --hidden"
                 .to_owned()
         }
-        NextStep::NarrowSearch => "search fewer files with --glob, or allow more with --max-files".to_owned(),
-        NextStep::LeaveOut => "the new text is there already: leave the edit out, if that is all".to_owned(),
-        NextStep::AfterEdit { edit } => {
+        Correction::NarrowSearch => "search fewer files with --glob, or allow more with --max-files".to_owned(),
+        Correction::LeaveOut => "the new text is there already: leave the edit out, if that is all".to_owned(),
+        Correction::AfterEdit { edit } => {
             format!("search for the text that edit {} leaves, or put this edit in front of it", edit + 1)
         }
-        NextStep::AfterStaged => "search for the text that is staged: see it with `txedit preview ID`".to_owned(),
-        NextStep::InFile { file } => format!("move the edit to file {} of the plan, which has the text", file + 1),
-        NextStep::NameEncoding => "if it is text, name its encoding: --encoding, in a plan `encoding`".to_owned(),
-        NextStep::EncodingOfMark => "leave the encoding out: the mark of the file says it".to_owned(),
-        NextStep::WithoutCharacter { character } => {
+        Correction::AfterStaged => "search for the text that is staged: see it with `txedit preview ID`".to_owned(),
+        Correction::InFile { file } => format!("move the edit to file {} of the plan, which has the text", file + 1),
+        Correction::NameEncoding => "if it is text, name its encoding: --encoding, in a plan `encoding`".to_owned(),
+        Correction::EncodingOfMark => "leave the encoding out: the mark of the file says it".to_owned(),
+        Correction::WithoutCharacter { character } => {
             format!("write it without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
         }
-        NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
-        NextStep::StageAgain { id } => format!(
-            "it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again"
-        ),
-        NextStep::Rebase => "keep what changed in other lines with --rebase".to_owned(),
+        Correction::Rebase => "keep what changed in other lines with --rebase".to_owned(),
         // The command line undoes those of everybody.
-        NextStep::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
-        NextStep::In { .. } => unreachable!("its root is named around the step in it"),
+        Correction::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Correction;
 use crate::path::bounds::Barred;
 
 /// An action that a caller, or the person behind it, can take next.
@@ -70,39 +71,8 @@ pub enum NextStep {
     AllowSetId,
     /// Allow the files of version control systems to be changed.
     AllowVcs,
-    /// Send the edit again with the text that the diagnosis has proved.
-    SendSuggestion,
-    /// Send the edit again with the text of the nearest place, if that is the one meant.
-    SendNearest,
-    /// Send the edit again with the text that makes one of several places unique, or for all of them.
-    SendUnique,
-    /// Search other files: nothing matches the globs, or everything is ignored or hidden.
-    SearchOther,
-    /// Search fewer files, or allow more of them to change.
-    NarrowSearch,
-    /// Leave the edit out, if its new text, which is in the file already, is all that is wanted.
-    LeaveOut,
-    /// Write the edit for the text that an earlier edit of the request leaves.
-    AfterEdit {
-        /// The earlier edit, from 0.
-        edit: usize,
-    },
-    /// Write the edit for the text that the edits staged before leave, which a preview shows.
-    AfterStaged,
-    /// Move the edit to the file of the request that has its text.
-    InFile {
-        /// The file, from 0.
-        file: usize,
-    },
-    /// Name the encoding of the file with the edits, if it is text.
-    NameEncoding,
-    /// Leave the encoding out of the request, or name the one that the byte-order mark of the file says.
-    EncodingOfMark,
-    /// Write the new text without a character that the encoding of the file does not have, or convert the file first.
-    WithoutCharacter {
-        /// The character.
-        character: char,
-    },
+    /// Correct the call, and send it again.
+    Correct(Correction),
     /// Look at a new preview, and commit with its hash.
     PreviewAgain,
     /// Roll back the open transaction, read its files, and stage the edits again: it does not fit them any more.
@@ -110,10 +80,6 @@ pub enum NextStep {
         /// The transaction, which is still open.
         id: String,
     },
-    /// Undo what the transaction changed, and keep what has changed since in other lines.
-    Rebase,
-    /// Undo what others have committed since, too.
-    AllCallers,
     /// Take a step in another workspace, whose state folder has the transaction.
     In {
         /// The root of that workspace.
@@ -157,24 +123,9 @@ impl fmt::Display for NextStep {
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),
-            Self::SendSuggestion => f.write_str("search for Diagnosis::suggestion"),
-            Self::SendNearest => f.write_str("search for Diagnosis::nearest, if it is the place that is meant"),
-            Self::SendUnique => f.write_str("search for MatchPlace::unique, or replace all"),
-            Self::SearchOther => f.write_str("other paths or globs of SearchTree, or SearchTree::hidden"),
-            Self::NarrowSearch => f.write_str("fewer paths of SearchTree, or a higher ReplaceGuard::max_files"),
-            Self::LeaveOut => f.write_str("leave the edit out, if the new text there is what is wanted"),
-            Self::AfterEdit { edit } => write!(f, "search for the text that edit {} leaves", edit + 1),
-            Self::AfterStaged => f.write_str("search for the text that is staged: Engine::preview(…)"),
-            Self::InFile { file } => write!(f, "move the edit to file {} of the request", file + 1),
-            Self::NameEncoding => f.write_str("FileRequest::encoding, if the file is text"),
-            Self::EncodingOfMark => f.write_str("a FileRequest without encoding, or with that of the mark"),
-            Self::WithoutCharacter { character } => {
-                write!(f, "write it without U+{:04X}, or convert the file to UTF-8", u32::from(*character))
-            }
+            Self::Correct(correction) => correction.fmt(f),
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
-            Self::Rebase => f.write_str("UndoOptions::rebase"),
-            Self::AllCallers => f.write_str("Engine::undo_since(…) that wants those of others, too"),
             Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }

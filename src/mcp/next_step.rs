@@ -1,6 +1,6 @@
 //! Words the next steps for an agent: a tool, or a question to the person who has a shell.
 
-use crate::error::NextStep;
+use crate::error::{Correction, NextStep};
 use crate::path::shown;
 
 /// A step as a clause.
@@ -33,49 +33,55 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
-        NextStep::SendSuggestion => "send `context.suggestion` as old_string".to_owned(),
-        NextStep::SendNearest => {
-            "if that is the place, send `context.nearest_old_string` as old_string; else read the file".to_owned()
-        }
-        NextStep::SendUnique => {
-            "send the `unique_old_string` of the place in `context.match_locations` as old_string, or replace_all: true"
-                .to_owned()
-        }
-        NextStep::SearchOther => {
-            "correct `include` and `exclude`, whose globs are relative to the root (`*.rs` is one of every folder); ignored \
-             and hidden files are not searched"
-                .to_owned()
-        }
-        NextStep::NarrowSearch => {
-            "search fewer files with `include` and `exclude`, or send a higher `max_files`".to_owned()
-        }
-        NextStep::LeaveOut => "new_string is there already: leave the edit out, if that is all".to_owned(),
-        NextStep::AfterEdit { edit } => {
-            format!("send an old_string that fits what edits[{edit}] leaves, or put this edit in front of it")
-        }
-        NextStep::AfterStaged => {
-            "send an old_string that fits what is staged, which preview_transaction shows".to_owned()
-        }
-        NextStep::InFile { file } => format!("move the edit to files[{file}], which has the text"),
-        NextStep::NameEncoding => {
-            "if the file is text, send its `encoding` with the edits, like \"windows-1252\" or \"utf-16le\"".to_owned()
-        }
-        NextStep::EncodingOfMark => "send the edits without `encoding`: the mark of the file says it".to_owned(),
-        NextStep::WithoutCharacter { character } => {
-            format!("send new_string without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
-        }
+        NextStep::Correct(correction) => corrected(correction),
         NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
         NextStep::StageAgain { id } => format!(
             "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"
         ),
-        NextStep::Rebase => {
-            "call undo_transaction with rebase: true, which keeps what changed in other lines".to_owned()
-        }
-        NextStep::AllCallers => {
-            "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()
-        }
         NextStep::In { root, step } => {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
+        }
+    }
+}
+
+fn corrected(correction: &Correction) -> String {
+    match correction {
+        Correction::SendSuggestion => "send `context.suggestion` as old_string".to_owned(),
+        Correction::SendNearest => {
+            "if that is the place, send `context.nearest_old_string` as old_string; else read the file".to_owned()
+        }
+        Correction::SendUnique => {
+            "send the `unique_old_string` of the place in `context.match_locations` as old_string, or replace_all: true"
+                .to_owned()
+        }
+        Correction::SearchOther => {
+            "correct `include` and `exclude`, whose globs are relative to the root (`*.rs` is one of every folder); ignored \
+             and hidden files are not searched"
+                .to_owned()
+        }
+        Correction::NarrowSearch => {
+            "search fewer files with `include` and `exclude`, or send a higher `max_files`".to_owned()
+        }
+        Correction::LeaveOut => "new_string is there already: leave the edit out, if that is all".to_owned(),
+        Correction::AfterEdit { edit } => {
+            format!("send an old_string that fits what edits[{edit}] leaves, or put this edit in front of it")
+        }
+        Correction::AfterStaged => {
+            "send an old_string that fits what is staged, which preview_transaction shows".to_owned()
+        }
+        Correction::InFile { file } => format!("move the edit to files[{file}], which has the text"),
+        Correction::NameEncoding => {
+            "if the file is text, send its `encoding` with the edits, like \"windows-1252\" or \"utf-16le\"".to_owned()
+        }
+        Correction::EncodingOfMark => "send the edits without `encoding`: the mark of the file says it".to_owned(),
+        Correction::WithoutCharacter { character } => {
+            format!("send new_string without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
+        }
+        Correction::Rebase => {
+            "call undo_transaction with rebase: true, which keeps what changed in other lines".to_owned()
+        }
+        Correction::AllCallers => {
+            "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()
         }
     }
 }

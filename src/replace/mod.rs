@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
-use crate::error::{Error, ErrorKind, NextStep, Result};
+use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
 use crate::request::{Change, FileRequest, Request};
@@ -112,7 +112,9 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
             encoding: None,
         });
     }
-    check_searched(&found, tree)?;
+    if guard.expected_matches != Some(0) {
+        check_searched(&found, tree)?;
+    }
     guard.check(&found)?;
     Ok(found)
 }
@@ -134,7 +136,7 @@ fn check_searched(found: &Replacements, tree: &SearchTree) -> Result<()> {
     if let Some(warning) = found.warnings.first() {
         let _ = write!(message, "; {warning}");
     }
-    Err(Error::new(ErrorKind::MatchNotFound, message).with_next([NextStep::SearchOther]))
+    Err(Error::new(ErrorKind::MatchNotFound, message).with_next([NextStep::Correct(Correction::SearchOther)]))
 }
 
 impl ReplaceGuard {
@@ -159,7 +161,8 @@ impl ReplaceGuard {
         }
         if let Some(most) = self.max_files.filter(|most| files > *most) {
             let message = format!("{files} files would change, more than the {most} that may");
-            return Err(Error::new(ErrorKind::RequestTooLarge, message).with_next([NextStep::NarrowSearch]));
+            return Err(Error::new(ErrorKind::RequestTooLarge, message)
+                .with_next([NextStep::Correct(Correction::NarrowSearch)]));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Hints for the caller after a failure: one sentence for each kind of failure.
 
-use crate::error::{Detail, EncodingFault, Error, ErrorKind, MismatchCause, NextStep, Outcome};
+use crate::error::{Correction, Detail, EncodingFault, Error, ErrorKind, MismatchCause, NextStep, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
 
@@ -44,22 +44,22 @@ fn steps_of_text(error: &Error) -> Vec<NextStep> {
     let diagnosis = match error.details() {
         Detail::NoMatch(diagnosis) => diagnosis,
         Detail::Matches(places) if places.shown.iter().any(|place| place.unique.is_some()) => {
-            return vec![NextStep::SendUnique];
+            return vec![NextStep::Correct(Correction::SendUnique)];
         }
-        Detail::Encoding(EncodingFault::NotNamed) => return vec![NextStep::NameEncoding],
-        Detail::Encoding(EncodingFault::Contradicted) => return vec![NextStep::EncodingOfMark],
+        Detail::Encoding(EncodingFault::NotNamed) => return vec![NextStep::Correct(Correction::NameEncoding)],
+        Detail::Encoding(EncodingFault::Contradicted) => return vec![NextStep::Correct(Correction::EncodingOfMark)],
         Detail::Encoding(EncodingFault::Unmappable(character)) => {
-            return vec![NextStep::WithoutCharacter { character: *character }];
+            return vec![NextStep::Correct(Correction::WithoutCharacter { character: *character })];
         }
         _ => return Vec::new(),
     };
     match diagnosis.cause {
-        Some(MismatchCause::ConsumedByEdit(edit)) => vec![NextStep::AfterEdit { edit }],
-        Some(MismatchCause::ConsumedByStaged) => vec![NextStep::AfterStaged],
-        Some(MismatchCause::InOtherFile(file)) => vec![NextStep::InFile { file }],
-        Some(MismatchCause::AlreadyApplied) => vec![NextStep::LeaveOut],
-        _ if diagnosis.suggestion.is_some() => vec![NextStep::SendSuggestion],
-        _ if diagnosis.nearest.is_some() => vec![NextStep::SendNearest],
+        Some(MismatchCause::ConsumedByEdit(edit)) => vec![NextStep::Correct(Correction::AfterEdit { edit })],
+        Some(MismatchCause::ConsumedByStaged) => vec![NextStep::Correct(Correction::AfterStaged)],
+        Some(MismatchCause::InOtherFile(file)) => vec![NextStep::Correct(Correction::InFile { file })],
+        Some(MismatchCause::AlreadyApplied) => vec![NextStep::Correct(Correction::LeaveOut)],
+        _ if diagnosis.suggestion.is_some() => vec![NextStep::Correct(Correction::SendSuggestion)],
+        _ if diagnosis.nearest.is_some() => vec![NextStep::Correct(Correction::SendNearest)],
         _ => Vec::new(),
     }
 }
@@ -71,7 +71,9 @@ fn steps_of(error: &Error) -> Vec<NextStep> {
         (Outcome::PartlyRolledBack, _) => Vec::new(),
         (Outcome::RecoveryRequired, _) | (_, ErrorKind::RecoveryRequired) => vec![recover(), NextStep::Status],
         // Not where something else than other lines is in the way, such as a folder.
-        (_, ErrorKind::UndoConflict) if matches!(error.details(), Detail::Conflicts(_)) => vec![NextStep::Rebase],
+        (_, ErrorKind::UndoConflict) if matches!(error.details(), Detail::Conflicts(_)) => {
+            vec![NextStep::Correct(Correction::Rebase)]
+        }
         (_, ErrorKind::UnknownTransaction) => vec![NextStep::Log, NextStep::Status],
         (_, ErrorKind::UnsupportedFileSystem | ErrorKind::WriteFailed) => vec![NextStep::Doctor],
         (_, ErrorKind::UnknownError) => vec![NextStep::Status],
@@ -152,17 +154,13 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::FileTooLarge => "Leave this file out; it is too large to be edited.",
         K::EmptyEdits => "Give at least one edit with old_string and new_string.",
         K::EmptyOldString => {
-            "Give the text to be replaced as old_string; a whole file is written with `content` instead of `edits` (in \
-             multi_edit_files or a plan)."
+            "Give the text to be replaced as old_string, or a whole file with `content` (in multi_edit_files or a plan)."
         }
         K::DuplicateOldString => {
             "Merge the edits with this old_string into one, or make each old_string more specific."
         }
         K::DuplicateFilePath => "Put all edits of this file into one entry of `files`.",
-        K::EmptyFile => {
-            "Write into an empty file with `content` and if_exists: \"replace\" instead of `edits` (in multi_edit_files or a \
-             plan)."
-        }
+        K::EmptyFile => "Write the file with `content` and if_exists: \"replace\" (in multi_edit_files or a plan).",
         K::MatchNotFound => "Read the file to see current content, then retry with correct old_string.",
         K::AmbiguousMatch => "Use replace_all: true or make old_string more specific.",
         K::MatchCountMismatch => "Read the file, then correct expected_matches or make old_string more specific.",

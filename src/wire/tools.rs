@@ -182,13 +182,13 @@ pub(crate) struct ListTransactions {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UndoTransaction {
-    /// Without one, the newest of your own that is not undone.
+    /// Else the newest of your own that is not undone.
     pub transaction_id: Option<String>,
-    /// Instead: undo all of your own that came after this transaction, as one.
+    /// Instead: undo all of your own after this one, as one.
     pub since: Option<String>,
     /// With since: those of other callers, too.
     pub all_callers: Option<bool>,
-    /// Undo also in files that changed since in other lines.
+    /// Also where other lines changed since.
     pub rebase: Option<bool>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,

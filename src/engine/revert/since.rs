@@ -5,7 +5,7 @@ use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::report::Report;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::{Engine, Run, UndoOptions};
-use crate::error::{Error, ErrorKind, NextStep, Result};
+use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::limits;
 
 /// What a revert undoes.
@@ -116,7 +116,7 @@ fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) ->
             left => {
                 let others = format!("{} transactions of others were", left.len());
                 let message = format!("nothing of this caller's own was committed after {since}; {others}");
-                (message, NextStep::AllCallers)
+                (message, NextStep::Correct(Correction::AllCallers))
             }
         };
         return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([step]));

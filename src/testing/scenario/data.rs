@@ -78,6 +78,8 @@ pub enum ScenarioAct {
     Apply(Vec<Ask>, ScenarioTerms),
     /// The newest transaction, or the one that many before it, is reverted.
     Undo(Option<usize>),
+    /// Everything after the transaction that many before the newest is reverted, as one.
+    UndoSince(usize),
     /// The newest undo, or that of the transaction that many before the newest, is reverted.
     Redo(Option<usize>),
     /// A request is staged, in the open transaction of that number.

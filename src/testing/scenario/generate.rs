@@ -208,6 +208,7 @@ impl ScenarioDice {
                 ScenarioAct::Apply(asks, terms)
             }
             11..=13 => ScenarioAct::Undo(None),
+            14 if self.one_in(2) => ScenarioAct::UndoSince(self.below(4)),
             14 => ScenarioAct::Undo(Some(self.below(3))),
             15 => ScenarioAct::Redo(None),
             16..=17 => {

@@ -20,6 +20,7 @@ mod outcome;
 mod parse;
 mod refused;
 mod run;
+mod serial;
 mod shrink;
 mod text;
 

@@ -175,6 +175,7 @@ fn step(word: &str, words: &mut Words<'_>) -> Result<ScenarioStep, String> {
         "cut" => return Ok(ScenarioStep::Cut(words.policy()?, words.number()?)),
         "apply" => ScenarioAct::Apply(Vec::new(), ScenarioTerms::default()),
         "undo" => ScenarioAct::Undo(words.maybe_number()?),
+        "undo_since" => ScenarioAct::UndoSince(words.number()?),
         "redo" => ScenarioAct::Redo(words.maybe_number()?),
         "stage" => ScenarioAct::Stage(words.number()?, Vec::new()),
         "preview" => ScenarioAct::Preview(words.number()?),

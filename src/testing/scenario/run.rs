@@ -262,6 +262,26 @@ impl ScenarioWorld {
         answer
     }
 
+    fn stage(&mut self, engine: &Engine, (number, asks): (usize, &[Ask]), run: Run<'_>) -> Result<ScenarioAnswer> {
+        let request = request(asks, &super::data::ScenarioTerms::default());
+        let mut noted = self.modes.get(&number).cloned().unwrap_or_default();
+        for ask in asks {
+            note_mode(&mut noted, ask);
+        }
+        let paths = asks.iter().flat_map(Ask::paths).map(PathBuf::from);
+        self.staged_paths.entry(number).or_default().extend(paths);
+        // If it fails, it may be staged, or not.
+        self.maybe_modes.insert(number, noted.clone());
+        let staged = engine.stage(&request, self.open_id(number), run)?;
+        self.open.resize(self.open.len().max(number + 1), None);
+        if staged.id.is_some() {
+            self.staged.insert(number);
+        }
+        self.open[number] = staged.id;
+        self.modes.insert(number, noted);
+        Ok(ScenarioAnswer::Staged)
+    }
+
     fn perform(&mut self, engine: &Engine, act: &ScenarioAct) -> Result<ScenarioAnswer> {
         if let ScenarioAct::Commit(number, _) | ScenarioAct::RollBack(number) = act {
             self.staged.remove(number);
@@ -277,29 +297,15 @@ impl ScenarioWorld {
                 let Some(id) = self.id_of(*back) else { return Ok(ScenarioAnswer::Idle) };
                 engine.undo(id.as_deref(), false, run).map(ScenarioAnswer::Report)
             }
+            ScenarioAct::UndoSince(back) => {
+                let Some(Some(id)) = self.id_of(Some(*back)) else { return Ok(ScenarioAnswer::Idle) };
+                engine.undo_since(&id, &|_, _| true, &UndoOptions::default(), run).map(ScenarioAnswer::Report)
+            }
             ScenarioAct::Redo(back) => {
                 let Some(id) = self.id_of(*back) else { return Ok(ScenarioAnswer::Idle) };
                 engine.redo(id.as_deref(), &UndoOptions::default(), run).map(ScenarioAnswer::Report)
             }
-            ScenarioAct::Stage(number, asks) => {
-                let request = request(asks, &super::data::ScenarioTerms::default());
-                let mut noted = self.modes.get(number).cloned().unwrap_or_default();
-                for ask in asks {
-                    note_mode(&mut noted, ask);
-                }
-                let paths = asks.iter().flat_map(Ask::paths).map(PathBuf::from);
-                self.staged_paths.entry(*number).or_default().extend(paths);
-                // If it fails, it may be staged, or not.
-                self.maybe_modes.insert(*number, noted.clone());
-                let staged = engine.stage(&request, self.open_id(*number), run)?;
-                self.open.resize(self.open.len().max(*number + 1), None);
-                if staged.id.is_some() {
-                    self.staged.insert(*number);
-                }
-                self.open[*number] = staged.id;
-                self.modes.insert(*number, noted);
-                Ok(ScenarioAnswer::Staged)
-            }
+            ScenarioAct::Stage(number, asks) => self.stage(engine, (*number, asks), run),
             ScenarioAct::Preview(number) => {
                 let Some(id) = self.open_id(*number) else { return Ok(ScenarioAnswer::Idle) };
                 engine.preview(id, run).map(|preview| ScenarioAnswer::Report(preview.report))

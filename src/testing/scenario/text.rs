@@ -90,6 +90,7 @@ impl fmt::Display for ScenarioAct {
                 gated(f, &terms.check)
             }
             Self::Undo(number) => counted(f, "undo", number),
+            Self::UndoSince(number) => writeln!(f, "undo_since {number}"),
             Self::Redo(number) => counted(f, "redo", number),
             Self::Stage(open, asks) => writeln!(f, "stage {open}").and_then(|()| asked(f, asks)),
             Self::Preview(open) => writeln!(f, "preview {open}"),

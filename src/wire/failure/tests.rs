@@ -177,7 +177,7 @@ fn findings_are_listed_each_with_its_hint() {
     assert_eq!(
         multi["errors"][0],
         json!({"code": "EMPTY_OLD_STRING", "message": "m", "path": ["files", "0", "edits", "1", "old_string"],
-               "recovery_hint": "Give the text to be replaced as old_string; a whole file is written with `content` instead of `edits` (in multi_edit_files or a plan)."})
+               "recovery_hint": "Give the text to be replaced as old_string, or a whole file with `content` (in multi_edit_files or a plan)."})
     );
     assert_eq!(
         multi["file_statuses"],

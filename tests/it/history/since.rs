@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use txedit::error::Detail;
+use txedit::error::{Correction, Detail};
 use txedit::{ErrorKind, NextStep, Outcome, Report, Result, UndoOptions};
 
 use crate::support::workspace::{Tree, Workspace, running};
@@ -157,7 +157,10 @@ fn those_of_others_stay_unless_they_are_asked_for() {
     assert_eq!((workspace.read("a"), workspace.read("b")), ("1\n".to_owned(), "2\n".to_owned()));
     assert!(report.warnings[0].contains(&other), "{:?}", report.warnings);
     let error = workspace.engine.undo_since(&own, &is_own, &UndoOptions::default(), running()).unwrap_err();
-    assert_eq!((error.kind(), error.next_steps()), (ErrorKind::UnknownTransaction, &[NextStep::AllCallers][..]));
+    assert_eq!(
+        (error.kind(), error.next_steps()),
+        (ErrorKind::UnknownTransaction, &[NextStep::Correct(Correction::AllCallers)][..])
+    );
 }
 
 #[test]
