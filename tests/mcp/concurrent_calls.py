@@ -30,7 +30,7 @@ async def change(client, call):
         for file in {first, second}
     ]
     for _ in range(100):
-        answer = await client.call_tool("multi_edit_files", {"files": entries})
+        answer = await client.call_tool("multi_edit_files", {"files": entries, "verbose": True})
         if not answer.is_error:
             return answer.structured_content
         # Locked for too long is an honest answer; it says that the same call may be made again.

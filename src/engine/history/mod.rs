@@ -11,6 +11,7 @@ pub(super) mod path_history;
 pub(super) mod prune;
 pub(super) mod search;
 pub(super) mod stored_report;
+#[cfg(feature = "mcp")]
 pub(crate) mod touched;
 pub(super) mod trash;
 pub(super) mod untrusted;
