@@ -63,12 +63,12 @@ pub(crate) fn recover_one(
     };
     // Without the locks of its targets, only to learn which they are: the lock on its folder comes last, as in a
     // commit.
-    let journal = match examine(state, id, options, run)? {
+    let journal = match examine(state, id, options, patience, run)? {
         Ok(Actionable { journal, .. }) => journal,
         Err(left) => return leave(left, planned),
     };
     let (locks, parents) = lock_targets(state, id, &journal, patience)?;
-    let Actionable { folder, journal, journal_state, is_adopted } = match examine(state, id, options, run)? {
+    let Actionable { folder, journal, journal_state, is_adopted } = match examine(state, id, options, patience, run)? {
         // The locked folders belong to the journal that was read first.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
@@ -112,9 +112,11 @@ fn examine(
     state: &StateFolder,
     id: &str,
     options: RecoverOptions,
+    patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<std::result::Result<Actionable, Left>> {
-    let (status, folder) = interrupted::examine_to_recover(state, id, &|untrusted| is_trusted(options, untrusted))?;
+    let (status, folder) =
+        interrupted::examine_to_recover(state, id, &|untrusted| is_trusted(options, untrusted), patience)?;
     let (mut journal, journal_state) = match Left::of(status) {
         Ok(hot) => hot,
         Err(left) => return Ok(Err(left)),

@@ -43,7 +43,7 @@ pub(crate) fn recover_named(
         return unreadable_in_history(state, id, options, planned)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
     let mut recovered = match options.decision {
-        Wish::Discard => discard_interrupted(state, id, options, planned)?,
+        Wish::Discard => discard_interrupted(state, id, options, patience, planned)?,
         _ => recover_one(state, id, options, patience, run, planned)?,
     };
     let unswapped = unswapped(std::slice::from_ref(&recovered));
@@ -60,9 +60,10 @@ fn discard_interrupted(
     state: &StateFolder,
     id: &str,
     options: RecoverOptions,
+    patience: Patience<'_>,
     planned: Planned<'_>,
 ) -> Result<Recovered> {
-    let (status, folder) = interrupted::examine_to_recover(state, id, &|_| true)?;
+    let (status, folder) = interrupted::examine_to_recover(state, id, &|_| true, patience)?;
     let plan = match (Left::of(status), &folder) {
         (Ok((journal, journal_state)), Some(folder)) => plan_discard(state, id, folder, (journal, journal_state)),
         (Err(Left::Corrupt(problem)), Some(_)) => {

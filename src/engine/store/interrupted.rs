@@ -1,11 +1,10 @@
 //! Interrupted transactions: the folders in `txn/`, and whether they may be recovered.
 
 use std::io::{BufRead, BufReader, Read};
-use std::time::Duration;
 
 use super::files::Reading;
 use super::folder::owner;
-use super::lock::Pauses;
+use super::lock::{Patience, Pauses};
 use super::private::{self, Opening, Refusal};
 use super::state::{Section, StateFolder, open_transaction};
 use super::sweep;
@@ -116,19 +115,21 @@ pub(crate) fn examine(
 }
 
 /// As [`examine`], for a recovery: a process that only examines the transaction, as `status` does, holds its lock for a
-/// moment, and is waited for.
+/// moment, and is waited for, if locks are waited for at all.
 pub(crate) fn examine_to_recover(
     state: &StateFolder,
     id: &str,
     dismissed: &dyn Fn(Untrusted) -> bool,
+    patience: Patience<'_>,
 ) -> Result<(JournalStatus, Option<Handle>)> {
     let mut pauses = Pauses::new();
     for _ in 0..EXAMINED {
         let (status, folder) = examine(state, id, dismissed)?;
-        if !matches!(status, JournalStatus::Running) {
+        let left = patience.left();
+        if !matches!(status, JournalStatus::Running) || left.is_zero() {
             return Ok((status, folder));
         }
-        pauses.sleep(Duration::MAX);
+        pauses.sleep(left);
     }
     examine(state, id, dismissed)
 }

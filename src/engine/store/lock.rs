@@ -36,7 +36,7 @@ impl<'a> Patience<'a> {
     }
 
     /// The time that is left to wait.
-    fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
