@@ -115,8 +115,12 @@ fn examine(
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<std::result::Result<Actionable, Left>> {
-    let (status, folder) =
-        interrupted::examine_to_recover(state, id, &|untrusted| is_trusted(options, untrusted), patience)?;
+    let dismissed = |untrusted| is_trusted(options, untrusted);
+    let (status, folder) = match options.decision {
+        Wish::Table => interrupted::examine(state, id, &dismissed)?,
+        // What a person has decided does not fail because of a glance.
+        _ => interrupted::examine_to_recover(state, id, &dismissed, patience)?,
+    };
     let (mut journal, journal_state) = match Left::of(status) {
         Ok(hot) => hot,
         Err(left) => return Ok(Err(left)),

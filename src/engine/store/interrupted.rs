@@ -114,8 +114,8 @@ pub(crate) fn examine(
     Ok((status, Some(folder)))
 }
 
-/// As [`examine`], for a recovery: a process that only examines the transaction, as `status` does, holds its lock for a
-/// moment, and is waited for, if locks are waited for at all.
+/// As [`examine`], for what a person has decided: a process that only examines the transaction, as `status` does, holds
+/// its lock for a moment, and is waited for, if locks are waited for at all.
 pub(crate) fn examine_to_recover(
     state: &StateFolder,
     id: &str,
