@@ -114,8 +114,8 @@ fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) ->
         let (message, step) = match &left[..] {
             [] => (format!("nothing was committed after {since}"), NextStep::Log),
             left => {
-                let others = format!("{} transactions of others were", left.len());
-                let message = format!("nothing of this caller's own was committed after {since}; {others}");
+                let others = format!("{} transactions of others are", left.len());
+                let message = format!("nothing of this caller's own after {since} is left to be undone; {others}");
                 (message, NextStep::Correct(Correction::AllCallers))
             }
         };
