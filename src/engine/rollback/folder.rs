@@ -78,12 +78,17 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
+    /// Returns whether the slot holds what the swap brought out: not by its identity, since an overlay gives the original
+    /// another one when the swap copies it up.
     fn has_original(&self, entry: EntryIndex) -> Result<bool> {
-        let Some(original) = self.record(entry).change.original() else { return Ok(false) };
+        let change = &self.record(entry).change;
+        if change.original().is_none() {
+            return Ok(false);
+        }
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let stat = self.workspace().stat(slot)?;
-        Ok(stat.is_some_and(|stat| stat.identity == *original))
+        Ok(stat.is_some_and(|stat| change.staged().is_none_or(|staged| stat.identity != *staged)))
     }
 
     fn look_at(&self, folder: &Handle) -> Result<Stat> {

@@ -176,7 +176,7 @@ impl Fs for SimProcess {
                     sync_each: volume.sync_each,
                     syncs_whole: volume.syncs_whole,
                     syncs_folders: true,
-                    keeps_numbers: true,
+                    keeps_numbers: !volume.is_layered,
                 })
             },
         )

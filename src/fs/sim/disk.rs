@@ -46,6 +46,8 @@ pub(super) struct Node {
     pub(super) born: Timestamp,
     pub(super) mount: u64,
     pub(super) mount_root: bool,
+    /// True if it is in a lower layer, which is never changed: the first change copies it up.
+    pub(super) is_lower: bool,
     /// The number of entries that lead here.
     pub(super) names: u64,
     pub(super) body: SimBody,
@@ -191,11 +193,15 @@ impl Disk {
     pub(super) fn apply(&mut self, meta: &Meta) {
         match &meta.what {
             SimOperation::Names { changes, .. } => {
+                for id in changes.iter().flat_map(|change| [Some(change.folder), change.after]).flatten() {
+                    self.copy_up(id, meta.time);
+                }
                 for change in changes {
                     self.set(change, meta.time);
                 }
             }
             SimOperation::SetMetadata { id, metadata, modified } => {
+                self.copy_up(*id, meta.time);
                 if let Some(node) = self.get_mut(*id) {
                     node.metadata.clone_from(metadata);
                     node.changed = meta.time;
@@ -203,6 +209,18 @@ impl Disk {
                 }
             }
         }
+    }
+
+    /// Copies an inode up from a lower layer, with all folders above it: each gets another birth time.
+    pub(super) fn copy_up(&mut self, id: Id, time: Timestamp) {
+        if self.get(id).is_none_or(|node| !node.is_lower) {
+            return;
+        }
+        let Some(node) = self.get_mut(id) else { return };
+        (node.is_lower, node.born) = (false, time);
+        let holds = |node: &Node| node.entries().is_some_and(|entries| entries.values().any(|child| *child == id));
+        let above = self.iter().find(|(_, node)| holds(node)).map(|(above, _)| above);
+        above.into_iter().for_each(|above| self.copy_up(above, time));
     }
 
     fn set(&mut self, change: &SimNameChange, time: Timestamp) {

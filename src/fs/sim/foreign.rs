@@ -363,6 +363,14 @@ impl SimFs {
         Ok(())
     }
 
+    /// Makes everything that is there the lower layer of an overlay: whatever is changed first, or moved, gets another birth
+    /// time then, and so do the folders above it.
+    pub fn lower(&self) {
+        let mut state = self.foreign();
+        state.store.sync_all(ROOT);
+        state.store.lower();
+    }
+
     /// Makes everything durable, on all file systems.
     pub fn sync_everything(&self) {
         let mut state = self.shared.lock();

@@ -83,6 +83,7 @@ impl Store {
                 born: machine.now(),
                 mount: 1,
                 mount_root: true,
+                is_lower: false,
                 names: 1,
                 body: SimBody::Folder(BTreeMap::new()),
                 metadata: SimMetadata { mode: 0o755, ..SimMetadata::default() },
@@ -112,8 +113,18 @@ impl Store {
         let id = self.machine.new_id();
         let number = self.machine.new_number(mount, &self.live);
         let now = self.machine.now();
-        let node =
-            Node { number, born: now, mount, mount_root: false, names: 0, body, metadata, modified: now, changed: now };
+        let node = Node {
+            number,
+            born: now,
+            mount,
+            mount_root: false,
+            is_lower: false,
+            names: 0,
+            body,
+            metadata,
+            modified: now,
+            changed: now,
+        };
         self.live.insert(id, node);
         self.durable.take(id, &self.live);
         id
@@ -153,6 +164,7 @@ impl Store {
     pub(super) fn change_content(&mut self, id: Id, bytes: Vec<u8>, blocks: std::ops::Range<usize>) {
         let now = self.machine.now();
         let bytes = Arc::new(bytes);
+        self.live.copy_up(id, now);
         let Some(node) = self.live.get_mut(id) else { return };
         node.body = SimBody::File(Arc::clone(&bytes));
         node.modified = now;
@@ -234,6 +246,7 @@ impl Store {
     fn sync_content(&mut self, id: Id) {
         let Some(mut pending) = self.pending.remove(&id) else { return };
         let Some(last) = pending.versions.last().cloned() else { return };
+        self.durable.copy_up(id, self.live.get(id).map_or(last.changed, |node| node.born));
         let Some(node) = self.durable.get_mut(id) else { return };
         let Some(old) = node.bytes().cloned() else { return };
         node.modified = last.modified;
@@ -247,6 +260,14 @@ impl Store {
             version.bytes = overlaid(&last.bytes, &pending.lost, &version.bytes);
         }
         self.pending.insert(id, pending);
+    }
+
+    /// Makes all that is there, and durable, the lower layer of an overlay.
+    pub(super) fn lower(&mut self) {
+        for disk in [&mut self.live, &mut self.durable] {
+            let ids: Vec<Id> = disk.iter().map(|(id, _)| id).collect();
+            ids.into_iter().filter_map(|id| disk.get_mut(id).map(|node| node.is_lower = true)).count();
+        }
     }
 
     /// Handles a failed sync of `id`: its dirty pages are marked clean, and no later sync writes them.

@@ -41,7 +41,10 @@ pub struct SimEntry {
 pub type SimTree = BTreeMap<PathBuf, SimEntry>;
 
 fn identity(machine: &Machine, node: &Node) -> Identity {
-    Identity { inode: node.number, born: machine.volume(node.mount).birth_times.then_some(node.born) }
+    let volume = machine.volume(node.mount);
+    // Beyond all numbers that a simulated machine gives.
+    let moved = if volume.is_layered && node.is_folder() { machine.boot << 32 } else { 0 };
+    Identity { inode: node.number + moved, born: volume.birth_times.then_some(node.born) }
 }
 
 fn content(node: &Node) -> &[u8] {

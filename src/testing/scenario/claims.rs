@@ -132,11 +132,30 @@ impl Claimed<'_> {
             let is_it = self.is_original_at(self.inside(Path::new(place))?)?;
             return if is_it { Ok(()) } else { Err("something else is there".to_owned()) };
         }
+        if let Some((path, rest)) = warning.split_once(" is new: ")
+            && rest.contains(" is in history")
+        {
+            return self.is_in_history(Path::new(path));
+        }
         if let Some((_, rest)) = warning.split_once(" is in ") {
             let place = rest.split([' ', ',']).next().unwrap_or_default();
             return self.is_late(self.inside(Path::new(place))?);
         }
         Ok(())
+    }
+
+    /// Judges whether history has another content of a path than the original in the journal. It may be pruned already.
+    fn is_in_history(&self, path: &Path) -> Result<(), String> {
+        let section = Path::new(STATE_FOLDER).join("history");
+        let is_of_path = |place: &&PathBuf| {
+            let mut parts = place.iter().filter_map(|part| part.to_str()).skip(2);
+            let (Some(id), Some(slot), None) = (parts.next(), parts.next(), parts.next()) else { return false };
+            self.record_in("history", id, slot).is_some_and(|record| record.path.as_path() == path)
+        };
+        let slots = self.entries.keys().filter(|place| place.starts_with(&section)).filter(is_of_path);
+        let are_original = slots.map(|slot| self.is_original_at(slot)).collect::<Result<Vec<_>, _>>()?;
+        let is_only_original = !are_original.is_empty() && are_original.iter().all(|it| *it);
+        if is_only_original { Err("history has the original, and nothing else".to_owned()) } else { Ok(()) }
     }
 
     /// Judges whether a place in the state folder has a content other than the original in its journal.

@@ -38,6 +38,8 @@ pub struct Profile {
     pub small_history: bool,
     /// The first attempt counts as one after several that another program disturbed.
     pub contended: bool,
+    /// The file system is an overlay, and all that is there at first is in its lower layer.
+    pub lower: bool,
 }
 
 /// The bytes of a small history: room for two or three of the contents that are generated.

@@ -21,7 +21,7 @@ const ERRNOS: [Errno; 8] =
 #[must_use]
 pub fn generate(seed: u64) -> Scenario {
     generate_by(seed, |dice| {
-        let machine = Profile { contended: seed % 8 == 5, ..dice.machine() };
+        let machine = Profile { contended: seed % 8 == 5, lower: seed % 16 == 10, ..dice.machine() };
         let items = dice.items();
         let count = 1 + dice.below(5);
         let trouble = dice.trouble();
@@ -107,6 +107,7 @@ impl ScenarioDice {
             fuse: self.one_in(4),
             small_history: self.one_in(16),
             contended: false,
+            lower: false,
         }
     }
 

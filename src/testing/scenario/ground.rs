@@ -32,6 +32,7 @@ fn new_ground(profile: Profile) -> SimFs {
             volume.birth_times = !profile.no_births;
             volume.reuse_inodes = profile.reuse;
             volume.syncs_whole = !profile.fuse;
+            volume.is_layered = profile.lower;
         })
     });
     assert!(made.is_ok(), "{made:?}");

@@ -151,6 +151,7 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
             "fuse" => profile.fuse = true,
             "small_history" => profile.small_history = true,
             "contended" => profile.contended = true,
+            "lower" => profile.lower = true,
             other => return words.unknown(other),
         }
     }

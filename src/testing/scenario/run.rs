@@ -157,6 +157,9 @@ impl ScenarioWorld {
         }
         machine.advance(Duration::from_secs(60));
         machine.sync_everything();
+        if scenario.machine.lower {
+            machine.lower();
+        }
         let alive = Look::of(&machine).in_files();
         let world = Self::on(machine, scenario.machine);
         lock(&world.foreigners).alive = alive;

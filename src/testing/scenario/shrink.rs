@@ -57,6 +57,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.machine = super::data::Profile { fuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { small_history: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { contended: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { lower: false, ..machine });
     found
 }
 

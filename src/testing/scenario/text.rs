@@ -40,6 +40,7 @@ impl fmt::Display for Profile {
             (self.fuse, "fuse"),
             (self.small_history, "small_history"),
             (self.contended, "contended"),
+            (self.lower, "lower"),
         ];
         all.iter().filter(|(on, _)| *on).try_for_each(|(_, word)| write!(f, " {word}"))?;
         writeln!(f)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::wire::request;
-use txedit::{Engine, Error, PathRule, Report};
+use txedit::{Engine, Error, Outcome, PathRule, Report};
 
 use crate::support::mounts::{self, Kind, run};
 use crate::support::workspace::{running, settings};
@@ -26,7 +26,7 @@ impl Overlay<'_> {
         let (lower, upper) = (self.lower.display(), self.upper.display());
         let layers = format!("lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work,xino=off");
         run("mount", ["-t", "overlay", "-o", &layers, "txedit", &root.to_string_lossy()]).unwrap();
-        let engine = Engine::with_fs(Arc::new(OsFs::new()), &root, settings()).unwrap();
+        let engine = Engine::with_fs(Arc::new(OsFs::new()), &root, settings()).unwrap().allowing_checks();
         let answer = test(&engine, &root);
         drop(engine);
         // A program that another test has just started holds the handles of this one until its `exec`.
@@ -97,6 +97,21 @@ fn the_first_change_in_a_folder_of_the_lower_layer_is_nobody_elses() {
                 json!({ "files": [{ "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "two" }] }] });
             assert_eq!(apply(engine, &edit).unwrap().attempts, 1);
             assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "two\n");
+        });
+    });
+}
+
+#[test]
+fn a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back() {
+    with(|overlay| {
+        overlay.mounted(|engine, root| {
+            let edit = json!({
+                "files": [{ "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "two" }] }],
+                "check": ["sh", "-c", "rm -r d; false"],
+            });
+            let error = apply(engine, &edit).unwrap_err();
+            assert_eq!(error.outcome(), Outcome::RolledBack, "{error}");
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
         });
     });
 }
