@@ -6,7 +6,7 @@
 use encoding_rs::{DecoderResult, Encoding, UTF_16LE};
 use memchr::memchr;
 
-use super::Charset;
+use super::{Charset, stateful};
 
 /// The byte that stands in a decoded text for bytes that are no character. No UTF-8 has it, so no text matches it.
 pub(crate) const MALFORMED: u8 = 0xff;
@@ -17,7 +17,7 @@ const BLOCK: usize = 4 << 10;
 /// A content, decoded.
 #[derive(Debug)]
 pub(crate) struct Decoded {
-    encoding: &'static Encoding,
+    charset: Charset,
     text: Vec<u8>,
     /// The start of each block: in the text, and in the bytes.
     blocks: Vec<(usize, usize)>,
@@ -31,7 +31,11 @@ impl Charset {
 
     pub(super) fn decode_in_blocks(self, bytes: &[u8], block: usize) -> Decoded {
         let encoding = self.encoding;
-        let mut decoded = Decoded { encoding, text: Vec::with_capacity(bytes.len()), blocks: Vec::new() };
+        let mut decoded = Decoded { charset: self, text: Vec::with_capacity(bytes.len()), blocks: Vec::new() };
+        if self.is_stateful() {
+            stateful::decode(bytes, &mut decoded.text);
+            return decoded;
+        }
         let mut at = 0;
         while at < bytes.len() {
             decoded.blocks.push((decoded.text.len(), at));
@@ -53,9 +57,13 @@ impl Decoded {
         self.text
     }
 
-    /// The places in the bytes of these places in the text, which ascend. `None` is a place within what the encoding
+    /// The places in the bytes of these places in the text, which ascend: by turns the start of an edit, and its end, between
+    /// which there may be escape sequences. `None` is a place within what the encoding
     /// writes as one: a few sequences of Big5 stand for two characters.
     pub(crate) fn places(&self, bytes: &[u8], wanted: impl Iterator<Item = usize>) -> Vec<Option<usize>> {
+        if self.charset.is_stateful() {
+            return stateful::places(bytes, wanted);
+        }
         let (mut text_at, mut byte_at) = (0, 0);
         let find = |wanted| {
             let block = self.blocks.partition_point(|(start, _)| *start <= wanted);
@@ -65,7 +73,7 @@ impl Decoded {
                 (text_at, byte_at) = (start, byte);
             }
             while text_at < wanted && byte_at < bytes.len() {
-                let (read, written) = first_character(self.encoding, &bytes[byte_at..]);
+                let (read, written) = first_character(self.charset.encoding, &bytes[byte_at..]);
                 (text_at, byte_at) = (text_at + written, byte_at + read);
             }
             (text_at == wanted).then_some(byte_at)

@@ -1,8 +1,10 @@
 //! Encodes new text: exactly, or not at all.
 
+use std::ops::Range;
+
 use encoding_rs::{EncoderResult, UTF_16LE};
 
-use super::Charset;
+use super::{Charset, stateful};
 
 impl Charset {
     /// The bytes of a text, or the first character that cannot be written in this encoding.
@@ -20,6 +22,12 @@ impl Charset {
             self.encode_as_browsers_do(&text).is_ok_and(|bytes| self.decode(&bytes).text() != text.as_bytes())
         };
         Err(text.chars().find(is_changed).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    /// The bytes of a text that is put between two places, as [`Decoded::places`](super::Decoded::places) finds them.
+    pub(crate) fn encode_into(self, text: &str, bytes: &[u8], range: &Range<usize>) -> Result<Vec<u8>, char> {
+        let encoded = self.encode(text)?;
+        Ok(if self.is_stateful() { stateful::fit(&encoded, bytes, range) } else { encoded })
     }
 
     /// The bytes of a whole file: one in UTF-16 starts with its mark.

@@ -4,6 +4,7 @@
 
 mod decode;
 mod encode;
+mod stateful;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -39,9 +40,6 @@ pub enum NotACharset {
         "no encoding is called {0:?}; the labels are those of the WHATWG, like windows-1252, shift_jis or utf-16le"
     )]
     Unknown(String),
-    /// The encoding cannot be edited in part: what its bytes mean depends on bytes far in front of them.
-    #[error("files in {0} cannot be edited: what its bytes mean depends on those before them; convert the file first")]
-    Stateful(&'static str),
 }
 
 /// A file whose byte-order mark contradicts the encoding that was named for it.
@@ -98,7 +96,6 @@ impl FromStr for Charset {
         match encoding.name() {
             // It decodes everything to one character; its labels are of encodings that browsers gave up.
             "replacement" => Err(NotACharset::Unknown(shortened(label))),
-            name @ "ISO-2022-JP" => Err(NotACharset::Stateful(name)),
             _ => Ok(Self { encoding, either_order: encoding == UTF_16LE && !is_order_named }),
         }
     }

@@ -99,6 +99,12 @@ impl<'b> FileText<'b> {
         self.decoded.as_ref().map_or(self.bytes, |(_, decoded)| decoded.text())
     }
 
+    /// Returns whether a file that is decoded has bytes that are no character of its encoding.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        self.decoded.as_ref().is_some_and(|(_, decoded)| memchr(MALFORMED, decoded.text()).is_some())
+    }
+
     /// Applies edits to the text. The splices are those of the text.
     pub fn edit(&self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
         let Some((charset, decoded)) = &self.decoded else { return super::edit(self.bytes, edits) };
@@ -189,13 +195,17 @@ impl Encoder<'_> {
         for Splice { range, with } in splices {
             let (old, new) = (self.utf8(&self.decoded.text()[range.clone()])?, self.utf8(with)?);
             let (range, new) = part(range, old, new);
-            parts.push((range, self.charset.encode(new).map_err(|character| self.unmappable(character))?));
+            parts.push((range, new));
         }
         let ends = parts.iter().flat_map(|(range, _)| [range.start, range.end]);
         let places = self.decoded.places(self.bytes, ends);
         let ranges = places.chunks_exact(2).map(|ends| Some(ends[0]?..ends[1]?));
         let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let list = ranges.into_iter().zip(parts).map(|(range, (_, with))| Splice { range, with }).collect();
+        let encode = |(range, (_, new)): (Range<usize>, WrittenPart<'_>)| {
+            let with = self.charset.encode_into(new, self.bytes, &range);
+            Ok(Splice { range, with: with.map_err(|character| self.unmappable(character))? })
+        };
+        let list = ranges.into_iter().zip(parts).map(encode).collect::<Result<_, _>>()?;
         let Ok(splices) = Splices::new(self.bytes, list) else {
             unreachable!("places in the bytes ascend as in the text")
         };

@@ -132,6 +132,9 @@ mod hex {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredSplices<'a> {
     pub path: Cow<'a, str>,
+    /// True if they are not all UTF-8: then each character of a replacement is the byte of its number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_bytes: bool,
     /// Start, end, and the replacement.
     pub splices: Vec<(usize, usize, Cow<'a, str>)>,
 }
@@ -247,12 +250,15 @@ impl StoredReport {
     /// The new content of a file, computed from the old one. The caller must verify its digest: this is only a hint.
     pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
         let stored = self.splices.iter().find(|stored| path.as_path().to_str() == Some(&*stored.path))?;
-        let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
-            range: *start..*end,
-            with: with.as_bytes().into(),
+        let bytes = |with: &str| match stored.are_bytes {
+            true => with.chars().map(|c| u8::try_from(c).ok()).collect(),
+            false => Some(with.as_bytes().to_vec()),
         };
-        let splices = Splices::new(original, stored.splices.iter().map(splice).collect()).ok()?;
-        Some(splices.apply(original))
+        let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| {
+            Some(Splice { range: *start..*end, with: bytes(with)? })
+        };
+        let splices = stored.splices.iter().map(splice).collect::<Option<_>>()?;
+        Some(Splices::new(original, splices).ok()?.apply(original))
     }
 
     /// What the check made of the file at a path, if it changed that.
@@ -310,14 +316,19 @@ impl<'a> WrittenSplices<'a> {
             let PlannedChange::Edit(_, New { content: NewContent::Spliced(_, splices), .. }) = &entry.change else {
                 return None;
             };
-            let text = |splice: &'a Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
-            let list = splices.iter().map(text).collect::<Option<Vec<_>>>()?;
+            let are_bytes = splices.iter().any(|splice| std::str::from_utf8(&splice.with).is_err());
+            let with = |splice: &'a Splice| match std::str::from_utf8(&splice.with) {
+                Ok(text) if !are_bytes => Cow::from(text),
+                _ => splice.with.iter().map(|byte| char::from(*byte)).collect(),
+            };
+            let stored = |splice: &'a Splice| (splice.range.start, splice.range.end, with(splice));
+            let list: Vec<_> = splices.iter().map(stored).collect();
             let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();
             if list.is_empty() || size > room {
                 return None;
             }
             room -= size;
-            Some(StoredSplices { path: entry.path.as_path().to_str()?.into(), splices: list })
+            Some(StoredSplices { path: entry.path.as_path().to_str()?.into(), are_bytes, splices: list })
         })
     }
 }
@@ -326,10 +337,6 @@ impl Serialize for WrittenSplices<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_seq(self.of_files())
     }
-}
-
-fn text_of(bytes: &[u8]) -> Option<Cow<'_, str>> {
-    std::str::from_utf8(bytes).ok().map(Cow::from)
 }
 
 impl StoredCheck {

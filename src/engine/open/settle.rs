@@ -200,7 +200,14 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
         Change::Write { .. } | Change::Copy { .. } | Change::Delete => return None,
     };
     // What is stored counts in the text, not in the bytes.
+    let was_utf8 = std::str::from_utf8(old).is_ok();
+    let is_utf8 = !current.is_ascii() && std::str::from_utf8(current).is_ok();
     let (old, current) = (FileText::read(old, encoding).ok()?, FileText::read(current, encoding).ok()?);
+    let is_converted = is_utf8 && !was_utf8 || current.is_malformed() && !old.is_malformed();
+    if encoding.is_some() && is_converted {
+        // Another program has written it in another encoding than the one that was named.
+        return None;
+    }
     let staged = old.edit(edits).ok()?;
     let moved = rebase(old.text(), current.text(), &staged.splices)?;
     if edits.iter().all(|edit| matches!(edit.anchor, Anchor::Text { .. })) {

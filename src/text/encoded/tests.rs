@@ -214,4 +214,31 @@ proptest! {
             }
         }
     }
+    /// The same, where escape sequences say what the bytes after them mean.
+    #[test]
+    fn text_with_escape_sequences_is_edited_and_no_other_byte(
+        old in "[ab\n日本語¥あ]{0,12}", from in 0..13_usize, length in 0..5_usize, new in "[ab日本¥あ]{0,4}",
+        tail in prop_oneof![Just(""), Just("x\u{1b}$@\u{46}\u{7c}\u{1b}(Jx\u{1b}(B"), Just("\u{ff}")],
+    ) {
+        let charset = charset("iso-2022-jp");
+        let base = [charset.encode(&old).unwrap(), tail.chars().map(|c| u8::try_from(c).unwrap()).collect()].concat();
+        let file = FileText::read(&base, Some(charset)).unwrap();
+        let lines: Vec<&str> = old.split('\n').collect();
+        let line = from % lines.len();
+        let count = lines[line].chars().count();
+        let start = from % (count + 1);
+        let edits = [span((line, start), (line, (start + length).min(count)), &new)];
+        prop_assume!(!base.is_empty());
+        let in_text = edit_decoded(file.text(), &edits).unwrap().splices;
+        let done = edit(&base, Some(charset), &edits).unwrap().splices;
+        let after = done.apply(&base);
+        prop_assert_eq!(charset.decode(&after).into_text(), in_text.apply(file.text()), "{:?} {:?}", base, after);
+        prop_assert!(after.ends_with(&base[base.len() - tail.chars().count()..]));
+        let ends = in_text.iter().flat_map(|splice| [splice.range.start, splice.range.end]);
+        let ends = charset.decode(&base).places(&base, ends);
+        for splice in &done {
+            let is_within = ends[0].unwrap() <= splice.range.start && splice.range.end <= ends[1].unwrap();
+            prop_assert!(is_within, "{:?} {:?}", splice, ends);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use txedit::error::{Detail, EncodingFault};
-use txedit::{ErrorKind, Outcome, Patch, Report, Request, wire};
+use txedit::{ErrorKind, Outcome, Patch, Report, Request, UndoOptions, wire};
 
 use crate::support::workspace::{Workspace, running};
 
@@ -87,13 +87,9 @@ fn what_cannot_be_said_in_it_is_refused_by_character() {
 #[test]
 fn a_label_is_checked_before_anything_is_read() {
     let workspace = with(b"one\n");
-    for (label, why) in
-        [("klingon", "no encoding is called \"klingon\""), ("iso-2022-jp", "ISO-2022-JP cannot be edited")]
-    {
-        let error =
-            workspace.finds(&edit("one", "two", Some(label)), &[(ErrorKind::ValidationFailed, "files/0/encoding")]);
-        assert!(error.to_string().contains(why), "{error}");
-    }
+    let error =
+        workspace.finds(&edit("one", "two", Some("klingon")), &[(ErrorKind::ValidationFailed, "files/0/encoding")]);
+    assert!(error.to_string().contains("no encoding is called \"klingon\""), "{error}");
     let request = json!({ "files": [{ "file_path": "a", "delete": true, "encoding": "latin1" }] });
     workspace.finds(&request, &[(ErrorKind::ValidationFailed, "files/0/encoding")]);
 }
@@ -229,4 +225,32 @@ fn a_patch_is_staged_for_a_file_in_utf_16() {
     workspace.stage(Some(&id), &edit("zwölf", "12 ö", None)).unwrap();
     workspace.commit(&id).unwrap();
     assert_eq!(bytes(&workspace, "a"), utf16("eins\n12 ö\ndrei\n"));
+}
+
+#[test]
+fn an_undo_goes_around_what_others_wrote_in_any_encoding() {
+    for (label, before, after, more) in [
+        ("iso-2022-jp", &b"\x1b$BI=\x1b(B1\nx\n"[..], &b"\x1b$B%=\x1b(B1\nx\n"[..], &b"\x1b$BI=\x1b(B\n"[..]),
+        ("shift_jis", b"\x95\x5c1\nx\n", b"\x83\x5c1\nx\n", b"\x95\x5c\n"),
+        ("latin1", b"caf\xe9 1\nx\n", b"caf\xe8 1\nx\n", b"\xff\n"),
+    ] {
+        let workspace = with(before);
+        let (old, new) = if label == "latin1" { ("café 1", "cafè 1") } else { ("表1", "ソ1") };
+        workspace.apply(&edit(old, new, Some(label))).unwrap();
+        assert_eq!(bytes(&workspace, "a"), after);
+        workspace.write("a", [after, more].concat());
+        let options = UndoOptions::default().rebase(true);
+        workspace.engine.undo_with(None, &options, running()).unwrap();
+        assert_eq!(bytes(&workspace, "a"), [before, more].concat(), "{label}");
+    }
+}
+
+#[test]
+fn a_staged_edit_is_not_put_into_a_file_that_is_in_another_encoding_by_now() {
+    let workspace = with(b"\x95\x5c\nmid\none\n");
+    let id = workspace.open(&edit("one", "漢", Some("shift_jis")));
+    workspace.write("a", "表\nmid\none\n");
+    let error = workspace.commit(&id).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
+    assert_eq!(bytes(&workspace, "a"), "表\nmid\none\n".as_bytes());
 }
