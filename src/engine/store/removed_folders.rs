@@ -64,8 +64,8 @@ impl TransactionFolder<'_> {
     /// be taken out.
     pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
-        let stat = self.workspace().stat(name)?;
-        if stat.is_none_or(|stat| stat.identity != *folder) {
+        let Some(stat) = self.workspace().stat(name)? else { return Ok(false) };
+        if self.as_recorded(entry, stat.identity)? != *folder {
             return Ok(false);
         }
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))

@@ -17,7 +17,7 @@ use crate::engine::store::folder::{TransactionFolder, owner};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, Result};
-use crate::fs::{Attributes, Handle, Name};
+use crate::fs::{Attributes, Handle, Metadata, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
 use crate::journal::{self, Header, Journal, JournalState, Owner, Record, original_name, slot_name};
@@ -157,10 +157,10 @@ impl<'a> Staging<'a> {
             },
             PlannedChange::FolderToFile(new) => {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
-                journal::RecordedChange::FolderToFile { after, staged, original: leaving(planned, prepared) }
+                journal::RecordedChange::FolderToFile { after, staged, original: self.leaving(planned, prepared)? }
             }
             PlannedChange::RemoveFolder => {
-                journal::RecordedChange::RemoveFolder { original: leaving(planned, prepared) }
+                journal::RecordedChange::RemoveFolder { original: self.leaving(planned, prepared)? }
             }
             PlannedChange::Delete(before) => {
                 journal::RecordedChange::Delete { before: read(before), original: original().stat.identity }
@@ -182,6 +182,23 @@ impl<'a> Staging<'a> {
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });
         self.unnamed = self.transaction.journal.entries.len();
         Ok(())
+    }
+
+    /// The identity of a folder that goes, by which a recovery knows it.
+    fn leaving(&self, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
+        let folder = prepared.parents.get(planned.path.as_path());
+        let (stat, folder) = folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into"));
+        let workspace = self.transaction.workspace();
+        if workspace.file_system(folder)?.keeps_numbers {
+            return Ok(stat.identity);
+        }
+        // An overlay gives it another birth time once something in it is changed: that is to happen now. It is given the
+        // mode that it has; where that is not allowed, only this process will know it again.
+        let (mode, user, group) = (stat.mode, stat.user, stat.group);
+        let as_it_is = Metadata { mode, user, group, attributes: Attributes::default(), modified: None };
+        let as_if_not = Metadata { mode: !mode, ..as_it_is.clone() };
+        workspace.fs().set_metadata(folder, &as_if_not, &as_it_is).ok();
+        Ok(workspace.stat_handle(folder)?.identity)
     }
 
     /// Moves the folder to the trash, since nothing was swapped. If even that fails it stays, and the next command
@@ -213,11 +230,6 @@ impl Drop for Staging<'_> {
 }
 
 /// The folder at the target of an entry that removes it.
-fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
-    let folder = prepared.parents.get(planned.path.as_path());
-    folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into")).0.identity
-}
-
 fn missing_parent(planned: &Entry) -> Error {
     snapshot::changed(planned.path.as_path(), "lost its folder")
 }

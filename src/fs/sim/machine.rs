@@ -53,8 +53,8 @@ pub struct Volume {
     /// True if a sync of the file system has any effect; the value of
     /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole).
     pub syncs_whole: bool,
-    /// True if folders get other numbers with each boot, as those of an overlay do; the opposite of
-    /// [`FileSystem::keeps_numbers`](super::super::FileSystem::keeps_numbers).
+    /// The opposite of [`FileSystem::keeps_numbers`](super::super::FileSystem::keeps_numbers). The numbers stay the same
+    /// nevertheless.
     pub is_layered: bool,
     /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,

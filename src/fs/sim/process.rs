@@ -81,7 +81,7 @@ impl SimTurn<'_> {
     ) -> io::Result<()> {
         let (node, actor) = (self.node(handle)?, self.actor());
         let (old, time) = (&node.metadata, time.filter(|time| *time != node.modified));
-        if new == *old && time.is_none() {
+        if new == *old && time.is_none() && !node.is_lower {
             return Ok(());
         }
         if self.state.store.machine.volume(node.mount).read_only {

@@ -31,7 +31,7 @@ pub struct SimEntry {
     pub extended: Vec<(OsString, Vec<u8>)>,
     /// The number of its names (hard links).
     pub names: u64,
-    /// The inode.
+    /// The inode; on an overlay without its birth time, which changes when it is copied up.
     pub identity: Identity,
     /// The last change of the content.
     pub modified: Timestamp,
@@ -41,10 +41,7 @@ pub struct SimEntry {
 pub type SimTree = BTreeMap<PathBuf, SimEntry>;
 
 fn identity(machine: &Machine, node: &Node) -> Identity {
-    let volume = machine.volume(node.mount);
-    // Beyond all numbers that a simulated machine gives.
-    let moved = if volume.is_layered && node.is_folder() { machine.boot << 32 } else { 0 };
-    Identity { inode: node.number + moved, born: volume.birth_times.then_some(node.born) }
+    Identity { inode: node.number, born: machine.volume(node.mount).birth_times.then_some(node.born) }
 }
 
 fn content(node: &Node) -> &[u8] {
@@ -66,6 +63,9 @@ fn visit(disk: &Disk, folder: Id, path: &Path, see: &mut impl FnMut(&Path, &Node
 }
 
 fn entry(machine: &Machine, node: &Node) -> SimEntry {
+    let identity = identity(machine, node);
+    // No user tells a file from itself before it was copied up.
+    let born = identity.born.filter(|_| !machine.volume(node.mount).is_layered);
     SimEntry {
         kind: node.kind(),
         content: content(node).to_vec(),
@@ -75,7 +75,7 @@ fn entry(machine: &Machine, node: &Node) -> SimEntry {
         flags: node.metadata.flags,
         extended: node.metadata.extended.clone(),
         names: node.names,
-        identity: identity(machine, node),
+        identity: Identity { born, ..identity },
         modified: node.modified,
     }
 }

@@ -14,6 +14,7 @@ use crate::engine::report::{Report, Status};
 use crate::error::{Error, ErrorKind, KeptContent, NotOld};
 use crate::fs::sim::SimEntry;
 use crate::fs::{Attributes, FileKind};
+use crate::identity::Identity;
 use crate::journal::{self, JournalState, Record, RecordedChange};
 use crate::path::STATE_FOLDER;
 use crate::plan::Access;
@@ -215,7 +216,9 @@ fn is_original(record: &Record, entry: &SimEntry) -> bool {
         return false;
     };
     let Some(before) = record.change.before() else { return false };
-    let is_file = entry.kind == FileKind::File && entry.identity == *original;
+    // On an overlay it may have been copied up since.
+    let born = entry.identity.born.or(original.born);
+    let is_file = entry.kind == FileKind::File && Identity { born, ..entry.identity } == *original;
     let attributes = Attributes { extended: entry.extended.clone(), flags: entry.flags, ..Attributes::default() };
     let has = Access { user: entry.user, group: entry.group, attributes: attributes.digest() };
     let access = before.access.is_none_or(|access| access == has);

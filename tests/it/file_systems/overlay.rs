@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::wire::request;
-use txedit::{Engine, Error, Outcome, PathRule, Report};
+use txedit::{Engine, Error, ErrorKind, Outcome, PathRule, Report};
 
 use crate::support::mounts::{self, Kind, run};
 use crate::support::workspace::{running, settings};
@@ -22,9 +22,13 @@ struct Overlay<'a> {
 impl Overlay<'_> {
     /// Mounts it for `test`, and unmounts it.
     fn mounted<T>(&self, test: impl FnOnce(&Engine, &Path) -> T) -> T {
+        self.mounted_with("xino=off", test)
+    }
+
+    fn mounted_with<T>(&self, options: &str, test: impl FnOnce(&Engine, &Path) -> T) -> T {
         let root = self.upper.join("root");
         let (lower, upper) = (self.lower.display(), self.upper.display());
-        let layers = format!("lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work,xino=off");
+        let layers = format!("lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work,{options}");
         run("mount", ["-t", "overlay", "-o", &layers, "txedit", &root.to_string_lossy()]).unwrap();
         let engine = Engine::with_fs(Arc::new(OsFs::new()), &root, settings()).unwrap().allowing_checks();
         let answer = test(&engine, &root);
@@ -111,6 +115,36 @@ fn a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back() {
             });
             let error = apply(engine, &edit).unwrap_err();
             assert_eq!(error.outcome(), Outcome::RolledBack, "{error}");
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
+        });
+    });
+}
+
+/// `d` becomes a file.
+fn file_for_folder() -> Value {
+    json!({ "files": [{ "file_path": "d/x", "delete": true }, { "file_path": "d", "content": "a file now\n" }] })
+}
+
+#[test]
+fn a_folder_of_the_lower_layer_is_moved_where_the_overlay_does_it() {
+    with(|overlay| {
+        overlay.mounted_with("xino=off,redirect_dir=on", |engine, root| {
+            let report = apply(engine, &file_for_folder()).unwrap();
+            assert_eq!(report.attempts, 1, "{report:?}");
+            assert_eq!(fs::read_to_string(root.join("d")).unwrap(), "a file now\n");
+            engine.undo(None, false, running()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
+        });
+    });
+}
+
+#[test]
+fn a_folder_that_an_overlay_does_not_move_blames_nobody() {
+    with(|overlay| {
+        overlay.mounted_with("redirect_dir=off", |engine, root| {
+            let error = apply(engine, &file_for_folder()).unwrap_err();
+            assert_eq!((error.kind(), error.outcome()), (ErrorKind::CrossDevice, Outcome::RolledBack), "{error}");
+            assert!(error.warnings().is_empty() && error.not_old().is_empty(), "{error:?}");
             assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
         });
     });

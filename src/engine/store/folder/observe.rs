@@ -37,9 +37,10 @@ impl TransactionFolder<'_> {
             None => Seen::Missing,
         };
         let filled = |seen, name: Name<'_>| match seen {
-            Seen::Folder(folder) if record.change.folder_before() == Some(&folder) => {
-                self.look_into(entry, name, folder)
-            }
+            Seen::Folder(folder) => match self.as_recorded(entry, folder)? {
+                recorded if record.change.folder_before() == Some(&recorded) => self.look_into(entry, name, recorded),
+                folder => Ok(Seen::Folder(folder)),
+            },
             seen => Ok(seen),
         };
         let target = match self.parents.get(record.path.parent()) {
@@ -133,6 +134,23 @@ impl TransactionFolder<'_> {
             // Nothing is there, or something that is not a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
             Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
+        }
+    }
+
+    /// The identity of a folder that was found, or the one that is recorded if it is the folder that the entry removes: an
+    /// overlay gives it another one when something in it is changed for the first time. Only the handle that was opened
+    /// before the first swap proves that; a recovery has none.
+    pub(in crate::engine) fn as_recorded(&self, entry: EntryIndex, found: Identity) -> Result<Identity> {
+        let record = self.record(entry);
+        let Some(recorded) = record.change.folder_before().filter(|recorded| **recorded != found) else {
+            return Ok(found);
+        };
+        match self.parents.get(record.path.as_path()) {
+            Some((identity, held)) if identity == recorded && !self.is_recovery => {
+                let now = self.workspace().stat_handle(held)?.identity;
+                Ok(if now == found { *recorded } else { found })
+            }
+            _ => Ok(found),
         }
     }
 

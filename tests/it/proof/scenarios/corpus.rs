@@ -26,7 +26,7 @@
 //! | children that outlive a check | `front_ends/cli/check.rs nothing_that_a_check_starts_outlives_it` |
 //! | an interrupt unheard while hashing | `an_interrupt_while_files_are_read_is_heard`, `transactions/cancelled.rs a_call_that_is_to_stop_does_so_within_a_few_bytes` |
 //! | a check that removes its folder | `a_check_that_removes_its_folder_does_not_stop_recovery` |
-//! | a folder of a container's image that a check removes is gone for good | `a_folder_of_a_lower_layer_that_a_check_removes_comes_back`, `file_systems/overlay.rs a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back` |
+//! | a folder of a container's image that a check removes is gone for good | `a_folder_of_a_lower_layer_that_a_check_removes_comes_back`, `a_folder_of_a_lower_layer_is_known_after_a_crash`, `file_systems/overlay.rs a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back` |
 //! | panics without threads, and by times that no clock can tell | `front_ends/cli/starved.rs without_threads_everything_is_done_by_one`, `front_ends/cli/starved.rs times_that_no_clock_can_tell_are_as_good_as_for_ever` |
 //! | a crafted state that costs much, or stops every command | `what_is_no_transaction_stops_no_command`, `hostile/crafted.rs what_is_foreign_costs_a_command_few_reads` |
 
