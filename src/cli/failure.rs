@@ -76,7 +76,7 @@ impl Failure {
         let mut text = String::new();
         let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(error.message()));
         match error.details() {
-            Detail::None | Detail::SameKey | Detail::PartlyDeleted | Detail::Encoding(_) => {}
+            Detail::None | Detail::SameKey | Detail::PartlyDone | Detail::Encoding(_) => {}
             Detail::Findings(findings) => {
                 for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);
@@ -155,10 +155,14 @@ fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
 fn outcome(error: &Error) -> String {
     match error.outcome() {
         Outcome::Unchanged if error.is_after_recovery() => "nothing else was changed".to_owned(),
-        Outcome::Unchanged if matches!(error.details(), Detail::PartlyDeleted) => {
-            "part of it is deleted, and the rest is still kept; nothing else was changed".to_owned()
+        Outcome::Unchanged if matches!(error.details(), Detail::PartlyDone) => {
+            "done as far as the message says; nothing else was changed".to_owned()
         }
         Outcome::Unchanged => "nothing was changed".to_owned(),
+        // A check may do anything.
+        Outcome::RolledBack if matches!(error.details(), Detail::Check(_)) => {
+            "rolled back: every file of the request is as it was".to_owned()
+        }
         Outcome::RolledBack => "rolled back: every file is as it was".to_owned(),
         Outcome::PartlyRolledBack => {
             let paths: Vec<_> = on_top(error).map(|left| shown(&left.path)).collect();

@@ -69,6 +69,10 @@ fn plain_words(step: &NextStep) -> String {
             let forward = if *can_finish { format!("`txedit recover {id} --forward`, ") } else { String::new() };
             format!("decide: {forward}`txedit recover {id} --back` or `txedit recover {id} --discard`")
         }
+        NextStep::Mend { id } => format!(
+            "mend that, then `txedit recover {id}`; only where it cannot be mended, `txedit recover {id} --discard`, which \
+             leaves some files old and some new"
+        ),
         NextStep::Discard { id } => {
             format!("discard it with `txedit recover {id} --discard`, which keeps its contents")
         }
@@ -145,6 +149,7 @@ mod tests {
             NextStep::Recover { id: Some(id()) },
             NextStep::Decide { id: id(), can_finish: true },
             NextStep::Decide { id: id(), can_finish: false },
+            NextStep::Mend { id: id() },
             NextStep::Discard { id: id() },
             NextStep::TrustJournal { id: id() },
             NextStep::OtherHost { id: id() },

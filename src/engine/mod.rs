@@ -194,7 +194,7 @@ impl Engine {
             StateLookup::Nothing => return Ok(Status::default()),
             StateLookup::Ignored(why) => {
                 let warning = format!("{} {why}", self.workspace.root.path().join(STATE_FOLDER).display());
-                return Ok(Status { warnings: vec![warning], ..Status::default() });
+                return Ok(Status { warnings: vec![warning], is_ignored: true, ..Status::default() });
             }
         };
         status::status(&state, self.settings.lock_timeout)
@@ -235,7 +235,13 @@ impl Engine {
                 return Err(Error::new(ErrorKind::ValidationFailed, message).with_next([NextStep::Status]));
             }
         };
-        for untrusted in status::damaged(&state)? {
+        // What was recovered is told, even if history cannot be read.
+        let damaged = match status::damaged(&state) {
+            Ok(damaged) => damaged,
+            Err(error) if options.plan_only => return Err(error),
+            Err(error) => return recovery::Recoveries { recovered, failed: Some(error) }.whole(),
+        };
+        for untrusted in damaged {
             let left = recovery::left_in_history(&untrusted);
             planned(&left);
             recovered.push(left);

@@ -368,6 +368,9 @@ pub struct Status {
     pub unreadable: Vec<Unreadable>,
     /// Other warnings: a state folder that is ignored, originals in history that changed.
     pub warnings: Vec<String>,
+    /// True if there is a state folder that was not looked at: there may be interrupted transactions in it. A warning says
+    /// why.
+    pub is_ignored: bool,
 }
 
 /// A transaction in history that cannot be read.

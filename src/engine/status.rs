@@ -118,12 +118,15 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
             let patience = Patience::new(lock_timeout, run.cancel);
-            // One whose files cannot be read hides no other.
-            let plan = recovery::recover_one(state, id, options, patience, run, &mut |_| {});
-            let plan = plan.unwrap_or_else(|error| Recovered {
-                files: describe::unobserved(&journal.entries),
-                ..describe::not_observed(id, RecoveryAction::Wait, &error)
-            });
+            let plan = match recovery::recover_one(state, id, options, patience, run, &mut |_| {}) {
+                Ok(plan) => plan,
+                Err(error) if describe::is_of_this_process(&error) => return Err(error),
+                // One whose files cannot be read hides no other.
+                Err(error) => Recovered {
+                    files: describe::unobserved(&journal.entries),
+                    ..describe::not_observed(id, RecoveryAction::Wait, &error)
+                },
+            };
             Interrupted {
                 owner: owner(&journal.header),
                 files: plan.files,

@@ -173,8 +173,8 @@ pub enum Detail {
     Conflicts(Vec<Conflict>),
     /// The check that failed.
     Check(Box<CheckRun>),
-    /// Some of what a person wanted to delete was deleted.
-    PartlyDeleted,
+    /// Some of what a person wanted to have deleted or discarded is; the message says which.
+    PartlyDone,
     /// Both sides of a file that changed after something was staged for it.
     Diverged(Box<Diverged>),
     /// What is wrong with the encoding of a file.

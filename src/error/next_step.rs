@@ -25,6 +25,11 @@ pub enum NextStep {
         /// True if it can be finished; it can always be rolled back or discarded.
         can_finish: bool,
     },
+    /// Mend what the message names, then recover a transaction; discard it only if that cannot be mended.
+    Mend {
+        /// The transaction.
+        id: String,
+    },
     /// Move the folder of a transaction to `kept/`, and leave the files as they are.
     Discard {
         /// The transaction.
@@ -107,6 +112,7 @@ impl fmt::Display for NextStep {
             Self::Decide { id, can_finish: false } => {
                 write!(f, "Engine::recover(Some({id:?}), …) with Decision::Back or Discard")
             }
+            Self::Mend { id } => write!(f, "mend what the message names, then Engine::recover(Some({id:?}), …)"),
             Self::Discard { id } => write!(f, "Engine::recover(Some({id:?}), …) with Decision::Discard"),
             Self::TrustJournal { id } => write!(f, "Engine::recover(Some({id:?}), …) with trust_journal"),
             Self::OtherHost { id } => write!(f, "Engine::recover(Some({id:?}), …) with other_host"),

@@ -352,6 +352,10 @@ impl JournalState {
 /// The name of a journal while it is written.
 pub const HIDDEN_NAME: &str = ".journal";
 
+/// The name of an empty file in a folder in `kept/`: every original went back when the transaction was rolled back,
+/// whatever is at their paths since.
+pub const RESTORED_NAME: &str = "restored";
+
 /// Whether `name` can be a transaction's id: UTC time, a dash and 16 hex digits.
 #[must_use]
 pub fn is_id(name: &Path) -> bool {

@@ -11,6 +11,7 @@ pub(super) fn words(step: &NextStep) -> String {
             let forward = if *can_finish { "--forward, " } else { "" };
             format!("{}, and to decide: {forward}--back or --discard", ask(&format!("recover {id}")))
         }
+        NextStep::Mend { id } => format!("mend that, or ask the user to; then {}", ask(&format!("recover {id}"))),
         NextStep::Discard { id } => format!("{}, which keeps its contents", ask(&format!("recover {id} --discard"))),
         NextStep::TrustJournal { id } => {
             format!("{}, if its journal can be trusted", ask(&format!("recover {id} --trust-journal")))
@@ -109,6 +110,7 @@ mod tests {
         for step in [
             NextStep::Recover { id: Some(id()) },
             NextStep::Decide { id: id(), can_finish: true },
+            NextStep::Mend { id: id() },
             NextStep::Discard { id: id() },
             NextStep::TrustJournal { id: id() },
             NextStep::OtherHost { id: id() },

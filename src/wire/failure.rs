@@ -179,8 +179,8 @@ fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String
 }
 
 fn message(error: &Error, shape: Shape) -> &'static str {
-    if matches!(error.details(), Detail::PartlyDeleted) {
-        return "Operation failed. Part of what was kept is deleted, the rest is still kept.";
+    if matches!(error.details(), Detail::PartlyDone) {
+        return "Operation failed after a part of it was done: the error says which. No file was changed.";
     }
     match (error.outcome(), shape) {
         (Outcome::Unchanged | Outcome::RolledBack, _) if error.is_after_recovery() => {

@@ -177,7 +177,9 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::TransactionExpired => "Open a new transaction and stage the edits again.",
         K::UndoConflict => "Read the files named in `conflicts`; undo what changed them first, or edit them by hand.",
         K::RecoveryRequired => "Have the transaction recovered, and read the files before sending anything else.",
-        K::CrossDevice => "Send one request for each file system.",
+        K::CrossDevice => {
+            "Do first what the message names; files on another file system or mount need a request of their own."
+        }
         K::UnsupportedFileSystem => "Move the workspace to a file system that can do what the message names.",
         K::MountPoint => "Leave this path out; a mount point cannot be exchanged.",
         K::Immutable => "Remove the immutable or append-only attribute (chattr -i -a), then retry.",

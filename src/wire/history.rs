@@ -235,6 +235,9 @@ pub struct InterruptedJson {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct StatusJson {
     pub success: bool,
+    /// True if the state folder was not looked at, so that nothing is known of interrupted transactions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_ignored: bool,
     pub interrupted: Vec<InterruptedJson>,
     pub open: Vec<OpenTransactionJson>,
     pub kept: Vec<KeptJson>,
@@ -273,6 +276,7 @@ impl StatusJson {
         };
         Self {
             success: true,
+            is_ignored: status.is_ignored,
             interrupted: status.interrupted.iter().map(interrupted).collect(),
             open: status.open.iter().map(OpenTransactionJson::from).collect(),
             kept: status.kept.iter().map(KeptJson::from).collect(),
@@ -458,6 +462,7 @@ mod tests {
             kept: vec![folder.clone()],
             unreadable: vec![report::Unreadable { id: "t3".into(), reason: "torn".into(), next_steps: Vec::new() }],
             warnings: vec!["w".into()],
+            is_ignored: false,
         };
         let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
         let contents = json!([{"transaction_id": "t1", "folder": "/w/.txedit/kept/t1", "contents": [content]}]);

@@ -47,7 +47,11 @@ pub(super) fn push(text: &mut String, one: &Kept) {
         push_content(text, content);
     }
     if one.contents.is_empty() {
-        let _ = writeln!(text, "  its journal names none of what is in {}", shown(&one.folder));
+        let _ = writeln!(
+            text,
+            "  its journal is not there, cannot be read, or names none of what is in {}",
+            shown(&one.folder)
+        );
     }
 }
 

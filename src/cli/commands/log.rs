@@ -41,7 +41,7 @@ pub(super) fn push(text: &mut String, one: &Logged) {
         let _ = writeln!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, one_line(why));
         return;
     }
-    let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, count(one.files.len(), "file"));
+    let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, files(one.files.iter().map(|(kind, _)| kind)));
     if !one.reverts.is_empty() {
         let _ = write!(text, "  undoes {}", one.reverts.join(", "));
     }
@@ -52,6 +52,11 @@ pub(super) fn push(text: &mut String, one: &Logged) {
         let _ = write!(text, "  {}", one_line(label));
     }
     text.push('\n');
+}
+
+/// The number of files among changes of these kinds, as an answer to the change itself counts them: without folders.
+pub(super) fn files<'k>(kinds: impl Iterator<Item = &'k String>) -> String {
+    count(kinds.filter(|kind| !matches!(kind.as_str(), "folder" | "remove_folder")).count(), "file")
 }
 
 /// The warnings about these transactions.

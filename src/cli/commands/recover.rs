@@ -131,7 +131,7 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     for content in &one.kept {
         kept::push_content(&mut text, content);
     }
-    if one.required {
+    if one.required && !matches!(one.why, RecoveryReason::NotObserved { .. }) {
         let _ = writeln!(text, "  {}", styled(BAD, "you must decide"));
     }
     text

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::log;
+use super::log::{self, files, push};
 use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     }
     let mut shown = options.engine()?.show(&args.id)?;
     let mut text = String::new();
-    log::push(&mut text, &shown.logged);
+    push(&mut text, &shown.logged);
     let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {
         let lines = match file.lines {
@@ -31,8 +31,13 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     }
     let lines = || shown.files.iter().filter_map(|file| file.lines);
     let (added, removed) = lines().fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed));
-    let _ = write!(text, "  {}, {} added, {removed} removed", count(shown.files.len(), "file"), count(added, "line"));
-    let untold = shown.files.len() - lines().count();
+    let _ = write!(
+        text,
+        "  {}, {} added, {removed} removed",
+        files(shown.files.iter().map(|file| &file.kind)),
+        count(added, "line")
+    );
+    let untold = shown.files.iter().filter(|file| file.lines.is_none()).count();
     if untold > 0 {
         let _ = write!(text, ", and an unknown number in {}", count(untold, "file"));
     }

@@ -9,7 +9,7 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, styled};
 use crate::cli::report::warning_of;
 use crate::cli::{exit, next_step};
-use crate::engine::report::{Interrupted, InterruptedFile, OpenTransaction, RecoveryAction, Status};
+use crate::engine::report::{Interrupted, InterruptedFile, OpenTransaction, RecoveryAction, RecoveryReason, Status};
 use crate::error::Result;
 use crate::journal::recover::Class;
 use crate::path::{one_line, shown};
@@ -21,8 +21,9 @@ pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
     let text = for_people(&status);
     let notes = status.warnings.iter().map(|warning| warning_of(warning));
     let notes: Vec<String> = notes.collect();
-    let waits =
-        status.interrupted.iter().any(|one| one.action == RecoveryAction::Wait) || !status.unreadable.is_empty();
+    let waits = status.interrupted.iter().any(|one| one.action == RecoveryAction::Wait)
+        || !status.unreadable.is_empty()
+        || status.is_ignored;
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
     Ok(Answer::new(&history::StatusJson::new(&status, next_step::words), text)?.noting(notes).exiting(exit))
 }
@@ -43,7 +44,9 @@ fn for_people(status: &Status) -> String {
         let (id, reason) = (styled(NAME, &one.id), one_line(&reason));
         let _ = writeln!(text, "in history {id}\n  {}: {reason}", styled(BAD, "you must decide"));
     }
-    if status.interrupted.is_empty() {
+    if status.is_ignored {
+        let _ = writeln!(text, "{}", styled(BAD, "interrupted transactions were not looked for"));
+    } else if status.interrupted.is_empty() {
         let _ = writeln!(text, "{}", styled(GOOD, "no interrupted transactions"));
     }
     text
@@ -61,6 +64,7 @@ fn push(text: &mut String, one: &Interrupted) {
         RecoveryAction::Back => "the next writing command rolls it back".to_owned(),
         RecoveryAction::Drop => "nothing was changed; the next writing command discards it".to_owned(),
         RecoveryAction::Leave => "it is left alone".to_owned(),
+        _ if matches!(one.why, RecoveryReason::NotObserved { .. }) => styled(BAD, "it waits").to_string(),
         RecoveryAction::Wait => styled(BAD, "you must decide").to_string(),
         other => other.to_string(),
     };

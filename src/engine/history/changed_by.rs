@@ -152,6 +152,11 @@ impl Since {
         }
     }
 
+    /// Returns whether the file is as the transaction left it.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// The transactions, oldest first, and whether another program changed the file.
     pub(crate) fn blamed(self) -> (Vec<String>, bool) {
         // No transaction turned it into something that is not a regular file.

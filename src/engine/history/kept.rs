@@ -13,7 +13,7 @@ use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
-use crate::error::{self, Error, ErrorKind, NextStep, Result};
+use crate::error::{self, Detail, Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
@@ -90,7 +90,11 @@ impl Engine {
         // The journal goes last: without it nothing tells what the rest is.
         delete_tree::folders_in(&self.workspace, &folder)?;
         state.move_transaction(id, Section::Kept, Section::Trash)?;
-        trash::sync_and_drop(&state, id)
+        let told = |message: &str| format!("it is no longer kept, though a power loss may bring it back: {message}");
+        trash::sync_and_drop(&state, id).map_err(|error| match error.details() {
+            Detail::PartlyDone => error,
+            _ => error.reworded(told).detail(Detail::PartlyDone),
+        })
     }
 
     fn kept_folder(&self, id: &str) -> Result<(StateFolder, Handle)> {
@@ -189,7 +193,8 @@ fn contents<'j>(
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(&state.workspace, folder, journal)?;
-    let is_lost = is_any_lost(state, folder, (journal, journal_state), cancel)?;
+    let is_noted = state.workspace.stat(Name::new(folder, journal::RESTORED_NAME))?.is_some();
+    let is_lost = !is_noted && is_any_lost(state, folder, (journal, journal_state), cancel)?;
     for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));

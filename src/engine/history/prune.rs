@@ -5,7 +5,7 @@ use crate::engine::report::Pruned;
 use crate::engine::store::id;
 use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::engine::{Engine, Retention, history};
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
 use crate::limits;
 use crate::path::listed;
 
@@ -45,7 +45,8 @@ impl Engine {
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
         let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
-        let rescued = trash::sync_and_empty(&state, Goes::Pruned)?;
+        let gone = moved.iter().map(|moved| moved.id.clone()).collect::<Vec<_>>();
+        let rescued = trash::sync_and_empty(&state, Goes::Pruned).map_err(|error| partly_pruned(error, &gone))?;
         let (left, gone): (Vec<_>, Vec<_>) =
             moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
         let in_trash = trash::pruned(&state)?;
@@ -118,11 +119,25 @@ impl Engine {
             moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
         }
         // The oldest first: if a move fails, the newest transactions are left, which an undo reverts first.
+        let mut gone = Vec::new();
         for Moved { id, .. } in moved.iter().rev() {
-            state.move_transaction(id, Section::History, Section::Trash)?;
+            let moved = state.move_transaction(id, Section::History, Section::Trash);
+            moved.map_err(|error| partly_pruned(error, &gone))?;
+            gone.push(id.clone());
         }
         Ok(moved)
     }
+}
+
+/// A failure after transactions left history: they can no longer be undone, and the answer says which.
+fn partly_pruned(error: Error, gone: &[String]) -> Error {
+    if gone.is_empty() {
+        return error;
+    }
+    let told = |message: &str| {
+        format!("{} can no longer be undone, though a power loss may bring it back: {message}", listed(gone))
+    };
+    error.reworded(told).detail(Detail::PartlyDone)
 }
 
 /// The time from which age is counted.

@@ -102,7 +102,7 @@ pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
         "not all of it could be deleted; what is left is in {}, and the next commit tries again",
         shown(folder.path())
     );
-    Err(Error::new(ErrorKind::WriteFailed, message).at(folder.path()).detail(Detail::PartlyDeleted))
+    Err(Error::new(ErrorKind::WriteFailed, message).at(folder.path()).detail(Detail::PartlyDone))
 }
 
 /// The pruned transactions that are still in the trash: deleting failed, or another process works on them.
@@ -210,7 +210,10 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
     }
     // A contended transaction that was interrupted leaves a journal under its hidden name.
     let ours = |name: &OsString| {
-        name == stored_report::FILE_NAME || name == journal_state.file_name() || name == journal::HIDDEN_NAME
+        name == stored_report::FILE_NAME
+            || name == journal_state.file_name()
+            || name == journal::HIDDEN_NAME
+            || name == journal::RESTORED_NAME
     };
     let left = state.workspace.list(folder)?;
     let mut strange = false;

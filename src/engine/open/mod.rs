@@ -27,7 +27,7 @@ use super::transaction::{Ready, Transaction};
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::path::{AskedPath, RelPath};
 use crate::request::{Change, FileRequest, IfExists, Request, validate};
 use compose::StagedEntry;
@@ -51,9 +51,7 @@ struct CommitAttempt<'c> {
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
-        report
-            .warnings
-            .push(format!("committed, but the open transaction {id} could not be closed: {}", error.message()));
+        report.warnings.push(format!("committed, but closing the open transaction {id} failed: {}", error.message()));
     }
     report
 }
@@ -61,8 +59,11 @@ fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Repo
 /// Moves the folder to the trash and empties the trash, after a sync.
 fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
     state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
+    let id = opened.id.clone();
     drop(opened);
-    trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
+    let told = |message: &str| format!("{id} is discarded, but a power loss may bring it back: {message}");
+    let emptied = trash::sync_and_empty(state, Goes::Unswapped(&[]));
+    emptied.map(drop).map_err(|error| error.reworded(told).detail(Detail::PartlyDone))
 }
 
 impl Engine {
@@ -288,9 +289,11 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     Ok(listed.collect())
 }
 
-/// Drops expired open transactions.
+/// Drops expired open transactions, and what is left of those that were never stored.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
-    for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
+    let expired = store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored));
+    let expired = expired.map(|(id, _)| id).chain(store::abandoned(state)?);
+    for id in expired {
         // Another process may sweep it at the same moment.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }

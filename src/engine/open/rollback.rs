@@ -33,7 +33,7 @@ impl Engine {
             SearchResult::Found(loaded) => {
                 // The process died between the commit and the closing.
                 if let Err(error) = super::close(&state, opened) {
-                    warnings.push(format!("the open transaction {id} could not be closed: {}", error.message()));
+                    warnings.push(format!("closing the open transaction {id} failed: {}", error.message()));
                 }
                 Err(was_committed(id, &loaded))
             }

@@ -79,6 +79,31 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     Ok(list)
 }
 
+/// The folders of stages that ended before they stored anything, once they are as old as an open transaction may be.
+pub(super) fn abandoned(state: &StateFolder) -> Result<Vec<String>> {
+    let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
+    let workspace = &state.workspace;
+    let mut abandoned = Vec::new();
+    for id in list_ids(workspace, &section)? {
+        if !has_lapsed(workspace, &id) {
+            continue;
+        }
+        // One that this user cannot open, or did not make, is left alone; so is one that somebody is working on.
+        let Ok(Some((folder, _))) = owner::lock_folder(workspace, &section, &id) else { continue };
+        if workspace.stat(Name::new(&folder, FILE_NAME))?.is_none() {
+            abandoned.push(id);
+        }
+    }
+    Ok(abandoned)
+}
+
+/// Returns whether an open transaction with this id, to which nothing was added, would have expired.
+fn has_lapsed(workspace: &Workspace, id: &str) -> bool {
+    let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
+    let opened = id::instant_of(id).filter(|_| is_id(id.as_ref()));
+    opened.is_some_and(|opened| opened.as_second() + lifetime < id::instant(workspace.now()).as_second())
+}
+
 /// The open transaction in a folder; `None` if it cannot be used: it is not ours, or was not made in this folder.
 fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
     let stat = workspace.stat_handle(folder)?;
@@ -183,18 +208,13 @@ fn expired(id: &str) -> Error {
 
 /// The error for an unknown id. The id tells when the transaction was opened: it may have expired and been swept.
 fn unknown(workspace: &Workspace, id: &str) -> Error {
-    let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
-    match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
-        Some(opened) if opened.as_second() + lifetime < id::instant(workspace.now()).as_second() => {
-            let hours = lifetime / 3600;
-            let message = format!(
-                "there is no open transaction {id} here: if there was one, it lapsed {hours} hours after its last stage"
-            );
-            Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)
-        }
-        _ => {
-            let message = format!("there is no open transaction {id} here");
-            Error::new(ErrorKind::UnknownTransaction, message)
-        }
+    if !has_lapsed(workspace, id) {
+        let message = format!("there is no open transaction {id} here");
+        return Error::new(ErrorKind::UnknownTransaction, message);
     }
+    let hours = limits::OPEN_LIFETIME.as_secs() / 3600;
+    let message = format!(
+        "there is no open transaction {id} here: if there was one, it lapsed {hours} hours after its last stage"
+    );
+    Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)
 }

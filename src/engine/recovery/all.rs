@@ -1,6 +1,6 @@
 //! Recovers all interrupted transactions of a workspace, one after the other.
 
-use super::describe::not_observed;
+use super::describe::{is_of_this_process, not_observed};
 use super::warnings::tell;
 use super::{Planned, recover_one};
 use crate::engine::history;
@@ -100,12 +100,13 @@ pub(crate) fn plan_all(
 ) -> Result<Vec<Recovered>> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(&state.workspace, &section)?;
-    let plan = |id: &String| {
-        let planned = recover_one(state, id, options, patience, run, &mut |_| {});
+    let plan = |id: &String| match recover_one(state, id, options, patience, run, &mut |_| {}) {
+        Err(error) if is_of_this_process(&error) => Err(error),
         // One whose files cannot be read hides no other.
-        planned.unwrap_or_else(|error| Recovered { required: true, ..not_observed(id, RecoveryAction::Left, &error) })
+        Err(error) => Ok(Recovered { required: true, ..not_observed(id, RecoveryAction::Left, &error) }),
+        plan => plan,
     };
-    Ok(ids.iter().map(plan).collect())
+    ids.iter().map(plan).collect()
 }
 
 /// The dropped transactions whose entries were all ready: no other program has had their files open.

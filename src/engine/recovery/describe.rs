@@ -7,7 +7,7 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, StateFolder};
-use crate::error::{Error, NextStep, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Journal, JournalState, Record};
 use crate::path::shown;
@@ -76,12 +76,18 @@ pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> 
     entries.iter().map(file).collect()
 }
 
-/// The report of a transaction whose files could not be observed, so that nothing can be decided.
+/// Returns whether an error says nothing about the files, but about the process that looks at them: it may not have so
+/// many files open.
+pub(in crate::engine) fn is_of_this_process(error: &Error) -> bool {
+    error.kind() == ErrorKind::RequestTooLarge
+}
+
+/// The report of a transaction whose files could not be observed. Once they can be, nothing is left to decide.
 pub(in crate::engine) fn not_observed(id: &str, action: RecoveryAction, error: &Error) -> Recovered {
     let why = RecoveryReason::NotObserved { problem: error.to_string() };
     let next_steps = match action {
         RecoveryAction::Discard => Vec::new(),
-        _ => [error.next_steps(), &[NextStep::Discard { id: id.to_owned() }]].concat(),
+        _ => [error.next_steps(), &[NextStep::Mend { id: id.to_owned() }]].concat(),
     };
     Recovered { next_steps, ..Recovered::new(id, action, why) }
 }

@@ -214,7 +214,7 @@ impl fmt::Display for RecoveryReason {
             }
             Self::NoJournal => f.write_str("it never came to its journal"),
             Self::Damaged { problem } => f.write_str(problem),
-            Self::NotObserved { problem } => write!(f, "nothing can be decided: {problem}"),
+            Self::NotObserved { problem } => write!(f, "its files cannot be looked at: {problem}"),
             Self::DamagedInHistory { problem } => write!(f, "it is in history, and {problem}"),
             Self::Untrusted { untrusted, has_more_files } => {
                 f.write_str(untrusted.reason())?;

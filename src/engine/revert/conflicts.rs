@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::reversal::Reversal;
+use super::reversal::{Reversal, RevertStep};
 use crate::engine::history::changed_by::Since;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::folder::see;
@@ -13,6 +13,7 @@ use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::Seen;
+use crate::journal::reverse::is_as_left;
 use crate::limits;
 use crate::path::RelPath;
 use crate::plan::FileState;
@@ -56,6 +57,33 @@ impl Engine {
         })
     }
 
+    /// Who changed a file since a transaction, besides those that are reverted with it.
+    fn others_since(
+        &self,
+        reversal: &Reversal<'_>,
+        past: &PathHistory<'_>,
+        steps: &[RevertStep],
+        run: Run<'_>,
+    ) -> Result<(Vec<String>, bool)> {
+        let Some(step) = steps.iter().find(|step| reversal.part(**step).id() == past.loaded.id()) else {
+            return Ok(Default::default());
+        };
+        let record = reversal.record(*step);
+        let is_reverted = |id: &str| steps.iter().any(|step| reversal.part(*step).id() == id);
+        let (mut ids, mut by_another_program) = (Vec::new(), false);
+        let mut last = record.change.after().copied();
+        for change in past.changes(&record.path)?.iter().filter(|change| &*change.id > past.loaded.id()) {
+            by_another_program |= !is_as_left(change.before.as_ref(), last.as_ref());
+            if !is_reverted(&change.id) {
+                ids.push(change.id.to_string());
+            }
+            last = change.after;
+        }
+        let now = self.state_at(&record.path, run)?;
+        by_another_program |= !is_as_left(now.as_ref(), last.as_ref());
+        Ok((ids, by_another_program))
+    }
+
     /// What changed a file between the change where the way back ends and the next newer one, or now.
     fn explained_conflict(
         &self,
@@ -80,6 +108,12 @@ impl Engine {
             Some(newer) => reversal.record(newer).change.before().copied(),
             None => self.state_at(path, run)?,
         });
+        if newer.is_some() && since.is_empty() {
+            // The newer one left the file as this one needs it. What others did after that is in the way.
+            (conflict.changed_by, conflict.by_another_program) =
+                self.others_since(reversal, &pasts[step.part], &steps, run)?;
+            return Ok(conflict);
+        }
         (conflict.changed_by, conflict.by_another_program) = since.blamed();
         let original = self.original(past.loaded, step.entry, run.cancel)?.unwrap_or_default();
         let left = match record.change.after() {

@@ -188,6 +188,7 @@ pub(crate) fn drop_folder(
     if kept.is_empty() {
         transaction.move_to(Section::Trash)?;
     } else {
+        transaction.note_originals(conflicts)?;
         transaction.move_to(Section::Kept)?;
         if durable {
             transaction.sync_everything()?;

@@ -19,7 +19,8 @@ pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let levels = limits::RAZED_LEVELS;
     folders.iter().try_for_each(|name| tree.survey(Name::new(folder, name), levels))?;
     let deleted = folders.iter().try_for_each(|name| tree.delete(Name::new(folder, name), levels));
-    deleted.map_err(|error| error.detail(Detail::PartlyDeleted))
+    let told = |message: &str| format!("part of it is deleted, and the rest is still kept: {message}");
+    deleted.map_err(|error| error.reworded(told).detail(Detail::PartlyDone))
 }
 
 /// A tree that is being deleted.

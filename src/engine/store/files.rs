@@ -163,7 +163,8 @@ impl<'a> Fresh<'a> {
         if synced.is_err() {
             workspace.fs().rename(fresh, name, Rename::Exchange).map_err(failed)?;
         }
-        workspace.unlink(fresh)?;
+        // The new file has its name whether the old one goes or not: what is left of it goes with the folder.
+        workspace.fs().unlink(fresh).ok();
         synced
     }
 }

@@ -141,7 +141,7 @@ pub(super) fn context(detail: &Detail) -> Option<FailureContext> {
             conflicts: conflicts.iter().map(ChangedSince::from).collect(),
             ..FailureContext::default()
         }),
-        Detail::None | Detail::SameKey | Detail::PartlyDeleted | Detail::Encoding(_) | Detail::Findings(_) => None,
+        Detail::None | Detail::SameKey | Detail::PartlyDone | Detail::Encoding(_) | Detail::Findings(_) => None,
     }
 }
 

@@ -181,3 +181,21 @@ fn nothing_after_the_newest_and_nothing_after_what_is_unknown() {
     fs::remove_file(workspace.path("a")).unwrap();
     assert_eq!(undo_since(&workspace, &newest).unwrap_err().kind(), ErrorKind::UndoConflict);
 }
+
+#[test]
+fn what_others_did_after_the_newest_is_told_as_theirs() {
+    let lines: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+    let workspace = Workspace::with(&[("f", &lines)]);
+    let since = committed(&workspace, &[json!({ "file_path": "start", "content": "x" })]);
+    committed(&workspace, &[edit("f", "line 4\n", "")]);
+    committed(&workspace, &[edit("f", "line 7", "line seven")]);
+    let theirs = [
+        committed(&workspace, &[edit("f", "line 5", "line five")]),
+        committed(&workspace, &[edit("f", "line 3", "line three")]),
+    ];
+    let own = |id: &str, _: &str| !theirs.iter().any(|theirs| theirs == id);
+    let options = UndoOptions::default().rebase(true);
+    let error = workspace.engine.undo_since(&since, &own, &options, running()).unwrap_err();
+    let Detail::Conflicts(conflicts) = error.details() else { panic!("{error:?}") };
+    assert_eq!((&conflicts[0].changed_by[..], conflicts[0].by_another_program), (&theirs[..], false), "{error:?}");
+}

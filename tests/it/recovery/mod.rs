@@ -1,6 +1,7 @@
 //! What recovery reads and what it does: the journal, the state folder, a rollback that is not whole.
 
 mod examined;
+mod half_done;
 mod journal_format;
 mod lost;
 mod partly;

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use super::TransactionFolder;
 use crate::cancel::NEVER;
 use crate::engine::store::aside::{Aside, asides};
+use crate::engine::store::files::write_new;
 use crate::engine::store::state::Section;
 use crate::error::{KeptContent, Result};
 use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
 use crate::journal::recover::is_original_gone;
-use crate::journal::{JournalState, slot_name};
+use crate::journal::{JournalState, RESTORED_NAME, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
 pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
@@ -67,6 +68,19 @@ impl TransactionFolder<'_> {
             kept.push(KeptContent { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
+    }
+
+    /// Notes in the folder whether every original went back: the files of a later time do not tell. Without the note more
+    /// is listed as kept than there is.
+    pub(crate) fn note_originals(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<()> {
+        let name = Name::new(&self.folder, RESTORED_NAME);
+        if self.is_any_lost(conflicts)? {
+            // A rollback that was killed may have noted it before the original was lost.
+            self.workspace().fs().unlink(name).ok();
+        } else {
+            write_new(self.workspace(), name, b"").ok();
+        }
+        Ok(())
     }
 
     /// Returns whether the original of any of these entries, which are not old, is gone.

@@ -5,6 +5,8 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use super::Workspace;
 
 /// A workspace in which a failed check left a folder of its own, with files in it, in the place of a file.
@@ -99,7 +101,7 @@ fn what_was_dropped_in_part_is_not_said_to_be_unchanged() {
     assert!(kept.join("b/d").exists());
     let ran = here.run(&["kept", "drop", &id, "--json"]);
     ran.exits(5);
-    assert!(ran.json()["message"].as_str().unwrap().contains("the rest is still kept"), "{ran:?}");
+    assert!(ran.json()["error"].as_str().unwrap().contains("the rest is still kept"), "{ran:?}");
     drop(immutable);
     here.run(&["kept", "drop", &id]).exits(0);
     assert!(!kept.exists());
@@ -115,4 +117,24 @@ fn what_is_restored_where_nothing_is_has_the_mode_that_it_was_kept_with() {
     here.run(&["kept", "restore", failed["transaction_id"].as_str().unwrap()]).exits(0);
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "secret\n");
     assert_eq!(fs::metadata(here.path().join("a")).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_went_back_is_not_said_to_be_gone_because_it_moved_later() {
+    let here = Workspace::new();
+    here.write("a", "alpha\n");
+    here.write("d", "dee\n");
+    let plan = json!({ "files": [
+        { "file_path": "d", "rename_to": "d2" },
+        { "file_path": "a", "edits": [{ "old_string": "alpha", "new_string": "beta" }] },
+    ] });
+    here.write("plan.json", &plan.to_string());
+    here.run(&["apply", "plan.json", "--check", "echo x >> a; false"]).exits(7);
+    here.run(&["apply", "plan.json"]).exits(0);
+    let listed = here.run(&["kept", "list", "--json"]).exits(0).json();
+    let contents = listed["kept"][0]["contents"].as_array().unwrap();
+    assert_eq!(contents.len(), 1, "{listed}");
+    let id = listed["kept"][0]["transaction_id"].as_str().unwrap();
+    here.run(&["kept", "restore", id]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "beta\nx\n");
 }
