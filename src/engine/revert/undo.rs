@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::conflicts::advised;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
 use super::reversal::Reversal;
 use super::since::RevertWhat;
@@ -157,7 +158,8 @@ impl Engine {
         let present = self.present(&reversal, &pasts, (&places, &parents), options.rebase, run)?;
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
-            .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))?;
+            .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
+            .map_err(|error| advised(error, options.rebase))?;
         for (entry, place) in places.numbered() {
             self.check_restorable(place, &present.targets[entry], &parents)?;
         }
