@@ -195,6 +195,11 @@ impl Engine {
         Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run).commit()
     }
 
+    /// The transaction that [`undo_newest`](Self::undo_newest) would undo, if nothing is interrupted.
+    pub(crate) fn newest_to_undo(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
+        self.newest_not_undone(&self.found()?, is_wanted)
+    }
+
     /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that
     /// committed it.
     fn newest_not_undone(&self, found: &StateLookup, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
