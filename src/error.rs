@@ -218,6 +218,17 @@ impl Error {
         self
     }
 
+    /// The same where the call has no way to name the encoding of a file: then that is not advised.
+    #[must_use]
+    pub(crate) fn without_encodings(self) -> Self {
+        match self.0.detail {
+            Detail::Encoding(EncodingFault::NotNamed) => self
+                .reworded(|message| message.replacen("name its encoding, ", "", 1))
+                .next_instead([NextStep::Correct(Correction::NoEncodingHere)].into_iter()),
+            _ => self,
+        }
+    }
+
     /// Replaces the next steps.
     #[must_use]
     pub(crate) fn next_instead(mut self, steps: impl Iterator<Item = NextStep>) -> Self {

@@ -83,6 +83,9 @@ fn plain_words(step: &NextStep) -> String {
         }
         NextStep::Status => "see what is interrupted or open with `txedit status`".to_owned(),
         NextStep::Log => "see what was committed with `txedit log`".to_owned(),
+        NextStep::UndoFirst { id } => format!("first undo what changed them since: `txedit undo {id}`"),
+        NextStep::Redo { id, .. } => format!("have its changes again with `txedit redo {id}`"),
+        NextStep::RollBack { id } => format!("it is still open: drop it with `txedit rollback {id}`"),
         NextStep::ListKept => "see what is kept with `txedit kept list`".to_owned(),
         NextStep::DropKept { id } => format!("delete it with `txedit kept drop {id}`"),
         NextStep::TakeByHand { id, kept } => format!(
@@ -104,12 +107,18 @@ fn plain_words(step: &NextStep) -> String {
 fn corrected(correction: &Correction) -> String {
     match correction {
         Correction::SendSuggestion => "search for the text that would have matched (`suggestion` with --json)".to_owned(),
+        Correction::SendCorrected => {
+            "search for the text that would have matched (`suggestion` with --json), and correct the new text likewise"
+                .to_owned()
+        }
         Correction::SendNearest => {
-            "if it is the place that is meant, search for the nearest text (`nearest_old_string` with --json)".to_owned()
+            "if it is the place that is meant, search for the nearest text (`nearest_old_string` with --json), and fit the \
+             new text to it"
+                .to_owned()
         }
         Correction::SendUnique => {
-            "search for more of the text, so that it is unique (`unique_old_string` with --json); or replace every match: \
-             --all, in a plan replace_all"
+            "search for more of the text, so that it is unique (`unique_old_string` with --json), and put what is added \
+             into the new text as well; or replace every match: --all, in a plan replace_all"
                 .to_owned()
         }
         Correction::SearchOther => {
@@ -129,7 +138,22 @@ fn corrected(correction: &Correction) -> String {
         Correction::WithoutCharacter { character } => {
             format!("write it without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
         }
+        Correction::WithoutNul => "write the new text without U+0000".to_owned(),
+        Correction::WholeContent => {
+            "leave the file out, or write it whole: in a plan `content` with if_exists: \"replace\"".to_owned()
+        }
+        Correction::AwayFromBytes => {
+            "leave those bytes and what is next to them out of the edit, or write the whole `content` in a plan".to_owned()
+        }
+        Correction::WithoutMark => "begin the content with other characters, or name the encoding of its mark".to_owned(),
+        Correction::InUtf8 => "write the new text in UTF-8".to_owned(),
+        Correction::NoEncodingHere => {
+            "leave the file out, or edit it with `txedit edit FILE` and its --encoding, or a plan with `encoding`".to_owned()
+        }
+        Correction::ByHand => "change by hand what is to be undone in these files".to_owned(),
         Correction::Rebase => "keep what changed in other lines with --rebase".to_owned(),
+        Correction::OneCallEach => "run one command for each workspace".to_owned(),
+        Correction::RestoreRoot => "put the root folder back, or name it where it is now with --root".to_owned(),
         // The command line undoes those of everybody.
         Correction::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
     }
@@ -156,6 +180,9 @@ mod tests {
             NextStep::MoveBack { id: id(), place: "/w/.txedit/txn/x".into() },
             NextStep::Status,
             NextStep::Log,
+            NextStep::UndoFirst { id: id() },
+            NextStep::Redo { id: id(), undo: id() },
+            NextStep::RollBack { id: id() },
             NextStep::ListKept,
             NextStep::DropKept { id: id() },
             NextStep::TakeByHand { id: id(), kept: "/w/.txedit/kept/x/000000".into() },

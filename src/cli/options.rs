@@ -118,6 +118,12 @@ impl CommonOptions {
         if unfit_folders().contains(&real) { Err(unfit(&real)) } else { self.engine_at(&real) }
     }
 
+    /// Opens the engine of a root that was opened before, and whose folder was made anew since.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn engine_again(&self, root: &Path) -> Result<Engine> {
+        self.engine_at(root)
+    }
+
     fn engine_at(&self, root: &Path) -> Result<Engine> {
         let engine = Engine::open_with(root, self.settings())?.inside_of(self.inside.clone());
         let settings = config::names()?;

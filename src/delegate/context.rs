@@ -57,11 +57,17 @@ impl DelegateContext {
                 // It comes back as a whole, in which these bytes would be lost.
                 Ok(TextFile { malformed: 1.., .. }) => {
                     let reason = "it has malformed bytes".to_owned();
-                    context.skipped.push(SkippedFile::new(named, ErrorKind::InvalidEncoding, reason));
+                    let skipped = SkippedFile::new(named, ErrorKind::InvalidEncoding, reason);
+                    context.skipped.push(skipped.hinting("Leave it out, or have its bytes mended first."));
                 }
                 Ok(TextFile { path, digest, text, encoding, .. }) => {
                     room -= text.len() as u64;
                     context.files.push(ContextFile { named: named.clone(), path, text, digest, encoding });
+                }
+                Err(skipped) if skipped.error_code == ErrorKind::InvalidEncoding.code() => {
+                    context
+                        .skipped
+                        .push(skipped.hinting("Leave it out: a delegate sees UTF-8, and UTF-16 with its mark."));
                 }
                 Err(skipped) => context.skipped.push(skipped),
             }

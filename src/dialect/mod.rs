@@ -201,6 +201,8 @@ impl Patch {
     /// The error in terms of the patch: with the number of the failed change, for formats that count them.
     #[must_use]
     pub fn explain(&self, error: Error) -> Error {
+        // No format has a place for one.
+        let error = error.without_encodings();
         let path = || error.path().map(|path| path.display().to_string()).unwrap_or_default();
         let error = match (self.format, error.kind()) {
             // The only file whose whole content is in a diff.

@@ -186,6 +186,29 @@ impl Engine {
         self.workspace.root.path()
     }
 
+    /// True if the path of the root still leads to the folder that this engine has open. If it was moved, or deleted and
+    /// made anew, this engine would go on with the old folder under a path that is not its own any more: open another.
+    ///
+    /// ```
+    /// use txedit::Engine;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path().join("root");
+    /// # std::fs::create_dir(&root)?;
+    /// let engine = Engine::open(&root)?;
+    /// assert!(engine.is_at_its_root());
+    /// std::fs::rename(&root, root.with_file_name("moved"))?;
+    /// std::fs::create_dir(&root)?;
+    /// assert!(!engine.is_at_its_root());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_at_its_root(&self) -> bool {
+        let (fs, root) = (self.workspace.fs(), &self.workspace.root);
+        let stats = fs.open_folder(root.path()).and_then(|there| Ok((fs.stat_handle(&there)?, fs.stat_handle(root)?)));
+        stats.is_ok_and(|(there, open)| (there.identity, there.device) == (open.identity, open.device))
+    }
+
     /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or
     /// not.
     pub fn status(&self) -> Result<Status> {

@@ -152,6 +152,16 @@ pub enum EncodingFault {
     Contradicted,
     /// The encoding of the file does not have this character.
     Unmappable(char),
+    /// The file has U+0000, so it is not text.
+    NotText,
+    /// The new text has U+0000, with which the file would not be text any more.
+    Nul,
+    /// Bytes that are no character of the encoding, or the byte-order mark, would be changed or read differently.
+    Bytes,
+    /// The content would begin with the byte-order mark of another encoding.
+    Marked,
+    /// The new text is not in UTF-8.
+    NotUtf8,
 }
 
 /// Details of a failure beyond its kind.

@@ -42,7 +42,8 @@ pub enum ErrorKind {
     AmbiguousMatch,
     /// It does not occur as often as `expected_matches` says.
     MatchCountMismatch,
-    /// The file is not text in UTF-8 and no `encoding` is named, or the new text cannot be written in that encoding.
+    /// The file is not text in UTF-8 and no `encoding` is named, or the new text cannot be written in that encoding,
+    /// or has U+0000.
     InvalidEncoding,
     /// The content is not the expected one.
     HashMismatch,

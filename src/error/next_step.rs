@@ -56,6 +56,23 @@ pub enum NextStep {
     Status,
     /// List the committed transactions.
     Log,
+    /// Undo a later transaction first, which changed the same files.
+    UndoFirst {
+        /// The transaction.
+        id: String,
+    },
+    /// Redo a transaction that is undone, which is to undo its undo.
+    Redo {
+        /// The transaction.
+        id: String,
+        /// Its undo.
+        undo: String,
+    },
+    /// Drop an open transaction, which has changed no file yet.
+    RollBack {
+        /// The transaction.
+        id: String,
+    },
     /// List the kept contents.
     ListKept,
     /// Delete the contents kept for a transaction.
@@ -121,6 +138,9 @@ impl fmt::Display for NextStep {
             }
             Self::Status => f.write_str("Engine::status()"),
             Self::Log => f.write_str("Engine::log(…)"),
+            Self::UndoFirst { id } => write!(f, "Engine::undo(Some({id:?}), …) first"),
+            Self::Redo { id, .. } => write!(f, "Engine::redo(Some({id:?}), …)"),
+            Self::RollBack { id } => write!(f, "Engine::roll_back({id:?}, …), since it is still open"),
             Self::ListKept => f.write_str("Engine::kept()"),
             Self::DropKept { id } => write!(f, "Engine::kept_drop({id:?})"),
             Self::TakeByHand { id, kept } => {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::answer::ToolAnswer;
 use super::shared::ServerState;
 use super::tools::{Definition, Job};
-use super::{choose, commit_watch, roots};
+use super::{choose, commit_watch, idle, roots};
 use crate::cancel::CancelToken;
 use crate::engine::{Observer, Phase, Run};
 use crate::error::{Error, ErrorKind, Outcome};
@@ -41,6 +41,7 @@ pub(super) async fn run(
     // Steps that the client is too slow to receive are dropped.
     let (steps, mut heard) = mpsc::channel(16);
     let token = context.meta.get_progress_token();
+    let busy = idle::session_of(context).map(|session| shared.sessions.begin(session));
     let mut working = shared.running.spawn_blocking({
         let (shared, cancel) = (Arc::clone(shared), cancel.clone());
         let client = client_of(context);
@@ -49,6 +50,7 @@ pub(super) async fn run(
             let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
             let answer = work(&shared, connection, tool, arguments, run);
             log(tool, &answer, started, cancel.is_cancelled());
+            drop(busy);
             answer
         }
     });
@@ -85,13 +87,16 @@ fn work(
     mut arguments: Arguments,
     run: Run<'_>,
 ) -> ToolAnswer {
-    let chosen = choose::workspace(shared.workspaces(), &mut arguments);
-    let engine = match chosen.and_then(|chosen| chosen.map_or_else(|| shared.engine(), |it| Ok(&it.engine))) {
-        Ok(engine) => engine,
+    let roots = shared.workspace.at_call(shared);
+    let chosen = choose::workspace(&roots, &mut arguments).and_then(|root| root.check_place().map(|()| root));
+    let root = match chosen {
+        Ok(root) => root,
         Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),
     };
     let job = Job {
-        engine,
+        engine: &root.engine,
+        root,
+        roots: &roots,
         connection,
         commits: &shared.commits,
         run: run.diffs_up_to(shared.options.max_answer_bytes),

@@ -1,11 +1,13 @@
 //! Which of several workspaces a call is about: the one that has the files and the transactions that it names.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::roots::ServedRoot;
-use crate::error::{ErrorKind, Result};
+use crate::dialect::{Format, Patch};
+use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::path::shown;
 use crate::request::validate::Findings;
 use crate::wire::tools::Arguments;
@@ -16,6 +18,9 @@ const PATHS: [&str; 8] = ["file_path", "path", "paths", "files", "rename_to", "c
 /// The fields that name transactions.
 const IDS: [&str; 2] = ["transaction_id", "since"];
 
+/// The field that has a patch.
+const PATCH: &str = "patch";
+
 /// What a call names, and the number of the workspace that has it.
 struct CallSubject {
     field: String,
@@ -24,35 +29,49 @@ struct CallSubject {
 }
 
 /// The workspace of a call. One that names nothing absolute, and no transaction, is about the first. Blocks.
-pub(super) fn workspace<'w>(workspaces: &'w [ServedRoot], arguments: &mut Arguments) -> Result<Option<&'w ServedRoot>> {
+pub(super) fn workspace<'w>(workspaces: &'w [Arc<ServedRoot>], arguments: &mut Arguments) -> Result<&'w ServedRoot> {
+    let first = workspaces.first().ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))?;
     if workspaces.len() < 2 {
-        return Ok(workspaces.first());
+        return Ok(first);
     }
     let mut named = Vec::new();
     for (field, value) in arguments.iter() {
         if IDS.contains(&field.as_str()) {
             named.extend(of_id(workspaces, field, value));
+        } else if field == PATCH {
+            of_patch(workspaces, value, arguments.get("format"), &mut named);
         } else {
             collect(workspaces, field, value, &mut named);
         }
     }
-    let Some(first) = named.first() else { return Ok(workspaces.first()) };
-    if let Some(other) = named.iter().find(|other| other.place != first.place) {
-        return Err(over_two(workspaces, first, other));
+    let Some(one) = named.first() else { return Ok(first) };
+    if let Some(other) = named.iter().find(|other| other.place != one.place) {
+        return Err(over_two(workspaces, one, other));
     }
-    let workspace = &workspaces[first.place];
+    let workspace = &workspaces[one.place];
     start_at_root(workspace.engine.root(), arguments);
-    Ok(Some(workspace))
+    Ok(workspace)
 }
 
-fn of_id(workspaces: &[ServedRoot], field: &str, value: &Value) -> Option<CallSubject> {
+/// Collects the absolute paths in a patch. One that cannot be read is refused by the tool.
+fn of_patch(workspaces: &[Arc<ServedRoot>], value: &Value, format: Option<&Value>, named: &mut Vec<CallSubject>) {
+    let format = format.and_then(Value::as_str).and_then(Format::named);
+    let Some(Ok(patch)) = value.as_str().map(|text| Patch::read(text.as_bytes(), format, None)) else { return };
+    for file in &patch.request.files {
+        let Some(text) = file.path.to_str() else { continue };
+        let place = of_path(workspaces, text);
+        named.extend(place.map(|place| CallSubject { field: PATCH.to_owned(), what: text.to_owned(), place }));
+    }
+}
+
+fn of_id(workspaces: &[Arc<ServedRoot>], field: &str, value: &Value) -> Option<CallSubject> {
     let id = value.as_str()?;
     let place = workspaces.iter().position(|workspace| workspace.engine.knows(id))?;
     Some(CallSubject { field: field.to_owned(), what: id.to_owned(), place })
 }
 
 /// Collects the absolute paths in a value.
-fn collect(workspaces: &[ServedRoot], field: &str, value: &Value, named: &mut Vec<CallSubject>) {
+fn collect(workspaces: &[Arc<ServedRoot>], field: &str, value: &Value, named: &mut Vec<CallSubject>) {
     match value {
         Value::Array(entries) => entries.iter().for_each(|entry| collect(workspaces, field, entry, named)),
         Value::Object(fields) => fields.iter().for_each(|(name, value)| collect(workspaces, name, value, named)),
@@ -70,7 +89,7 @@ fn collect(workspaces: &[ServedRoot], field: &str, value: &Value, named: &mut Ve
 }
 
 /// The innermost workspace that has a path.
-fn of_path(workspaces: &[ServedRoot], text: &str) -> Option<usize> {
+fn of_path(workspaces: &[Arc<ServedRoot>], text: &str) -> Option<usize> {
     let path = Path::new(text);
     let has = workspaces.iter().enumerate().filter(|(_, workspace)| {
         path.starts_with(workspace.engine.root()) || workspace.named.as_ref().is_some_and(|root| path.starts_with(root))
@@ -93,7 +112,7 @@ fn start_at_root(root: &Path, arguments: &mut Arguments) {
     }
 }
 
-fn over_two(workspaces: &[ServedRoot], first: &CallSubject, other: &CallSubject) -> crate::error::Error {
+fn over_two(workspaces: &[Arc<ServedRoot>], first: &CallSubject, other: &CallSubject) -> Error {
     let root = |named: &CallSubject| shown(workspaces[named.place].engine.root());
     let message = format!(
         "{} is in the workspace {}, and {} in {}: a transaction has files of one workspace; send one call for each",
@@ -104,5 +123,5 @@ fn over_two(workspaces: &[ServedRoot], first: &CallSubject, other: &CallSubject)
     );
     let mut findings = Findings::new();
     findings.push(ErrorKind::OutsideRoot, vec![other.field.clone()], message);
-    findings.into_error()
+    findings.into_error().with_next([NextStep::Correct(Correction::OneCallEach)])
 }

@@ -60,8 +60,10 @@ pub(super) fn tell(shared: &ServerState) {
     if shared.subscriptions.is_empty() {
         return;
     }
-    for ServedRoot { engine, watch, .. } in shared.workspaces() {
-        for id in watch.news(engine) {
+    for root in shared.workspaces() {
+        let ServedRoot { engine, watch, .. } = &*root;
+        // The paths of one that was moved away would be wrong.
+        for id in if engine.is_at_its_root() { watch.news(engine) } else { Vec::new() } {
             // A transaction that was pruned in the meantime changed its files all the same, but nobody knows which.
             if let Ok(Some(touched)) = engine.touched_by(&id) {
                 shared.subscriptions.announce(&touched);

@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use super::cors;
 use super::head::MessageHead;
+use super::idle;
 use super::server::Server;
 use super::shared::ServerState;
 use super::{BearerToken, Http};
@@ -146,14 +147,17 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
         move || Ok(Server::new(Arc::clone(&shared)))
     };
     let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(http.session_idle);
+    // That would end a session in the middle of its own call, of which it does not know.
+    sessions.session_config.keep_alive = None;
     let sessions = Arc::new(sessions);
+    tokio::spawn(idle::end_idle(Arc::clone(&sessions), Arc::clone(shared), http.session_idle));
     let service: Service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
     let (judge, of_pages) = (service.clone(), service.clone());
     let router = Router::new()
         .route_service(PATH, service)
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(sessions, bound))
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared.sessions), idle::touched))
         .layer(middleware::from_fn_with_state(judge, known));
     let router = match &http.token {
         Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),

@@ -17,6 +17,7 @@ mod cors;
 mod diffs;
 mod head;
 mod http;
+mod idle;
 mod instructions;
 mod logging;
 mod next_step;

@@ -25,6 +25,13 @@ pub(super) fn words(step: &NextStep) -> String {
         }
         NextStep::Status => format!("{}, which lists what is interrupted, open and kept", ask("status")),
         NextStep::Log => "call list_transactions, and give the transaction_id that is meant".to_owned(),
+        NextStep::UndoFirst { id } => format!("call undo_transaction with transaction_id \"{id}\" first"),
+        NextStep::Redo { undo, .. } => {
+            format!("to redo it, call undo_transaction with transaction_id \"{undo}\", its undo")
+        }
+        NextStep::RollBack { id } => {
+            format!("it is open: drop it with rollback_transaction, transaction_id \"{id}\"")
+        }
         NextStep::ListKept => ask("kept list"),
         NextStep::DropKept { id } => ask(&format!("kept drop {id}")),
         NextStep::TakeByHand { id, kept } => {
@@ -48,11 +55,15 @@ pub(super) fn words(step: &NextStep) -> String {
 fn corrected(correction: &Correction) -> String {
     match correction {
         Correction::SendSuggestion => "send `context.suggestion` as old_string".to_owned(),
+        Correction::SendCorrected => {
+            "send `context.suggestion` as old_string, and correct new_string in the same way".to_owned()
+        }
         Correction::SendNearest => {
-            "if that is the place, send `context.nearest_old_string` as old_string; else read the file".to_owned()
+            "if that is the place, send `context.nearest_old_string`, and new_string fitted to it; else read the file"
+                .to_owned()
         }
         Correction::SendUnique => {
-            "send the `unique_old_string` of the place in `context.match_locations` as old_string, or replace_all: true"
+            "send the place's `unique_old_string` as old_string, what it adds in new_string as well; or replace_all: true"
                 .to_owned()
         }
         Correction::SearchOther => {
@@ -78,8 +89,27 @@ fn corrected(correction: &Correction) -> String {
         Correction::WithoutCharacter { character } => {
             format!("send new_string without U+{:04X}, or convert the file to UTF-8 first", u32::from(*character))
         }
+        Correction::WithoutNul => "send new_string without U+0000".to_owned(),
+        Correction::WholeContent => {
+            "leave the file out, or write it whole: multi_edit_files with `content` and if_exists: \"replace\"".to_owned()
+        }
+        Correction::AwayFromBytes => {
+            "send edits that leave those bytes and what is next to them alone, or the whole `content`".to_owned()
+        }
+        Correction::WithoutMark => {
+            "begin `content` with other characters, or send the `encoding` whose mark they are".to_owned()
+        }
+        Correction::InUtf8 => "send the new text in UTF-8".to_owned(),
+        Correction::NoEncodingHere => {
+            "leave the file out, or edit it with multi_edit or multi_edit_files, which take an `encoding`".to_owned()
+        }
+        Correction::ByHand => "edit the files in `conflicts` by hand: read them, and change what is wanted".to_owned(),
         Correction::Rebase => {
             "call undo_transaction with rebase: true, which keeps what changed in other lines".to_owned()
+        }
+        Correction::OneCallEach => "send one call for each workspace".to_owned(),
+        Correction::RestoreRoot => {
+            "ask the user to put the root folder back, or to start the server where it is now".to_owned()
         }
         Correction::AllCallers => {
             "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()

@@ -1,12 +1,13 @@
 //! The resources: the log, the diffs of transactions, the format of the journal.
 
+use std::sync::Arc;
+
 use rmcp::ErrorData;
 use rmcp::model::{CompletionInfo, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use super::diffs::{self, Diff, DiffUri, PIECE};
 use super::roots::ServedRoot;
 use super::shared::ServerState;
-use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::history::Log;
 
@@ -17,7 +18,7 @@ pub(super) const TRANSACTIONS: &str = "txedit://transactions";
 pub(super) const DIFF: &str = "txedit://transactions/{id}/diff";
 
 /// The format of a journal.
-const JOURNAL_FORMAT: &str = "txedit://journal-format";
+pub(super) const JOURNAL_FORMAT: &str = "txedit://journal-format";
 
 const FORMAT: &str = include_str!("../../journal-format.md");
 
@@ -70,9 +71,10 @@ pub(super) fn read(shared: &ServerState, uri: &str) -> std::result::Result<ReadR
 
 fn log(shared: &ServerState) -> std::result::Result<String, ErrorData> {
     let mut log = Vec::new();
-    for ServedRoot { engine, .. } in shared.workspaces() {
+    let roots = shared.present().map_err(|error| failed(&error))?;
+    for ServedRoot { engine, .. } in roots.iter().map(|root| &**root) {
         let mut of_one = engine.log(LISTED, None).map_err(|error| failed(&error))?;
-        if shared.workspaces().len() > 1 {
+        if roots.len() > 1 {
             let files = of_one.iter_mut().flat_map(|logged| &mut logged.files);
             files.for_each(|(_, path)| *path = engine.root().join(&*path));
         }
@@ -83,18 +85,17 @@ fn log(shared: &ServerState) -> std::result::Result<String, ErrorData> {
     serde_json::to_string_pretty(&Log::from(&log[..])).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
-/// The engine of the workspace that has a transaction; of the first, if none has it.
-fn engine_of<'s>(shared: &'s ServerState, id: &str) -> Result<&'s Engine> {
-    match shared.workspaces() {
-        [first, _, ..] => {
-            Ok(shared.workspaces().iter().find(|it| it.engine.knows(id)).map_or(&first.engine, |it| &it.engine))
-        }
-        _ => shared.engine(),
+/// The workspace that has a transaction; the first, if none has it.
+fn root_of(shared: &ServerState, id: &str) -> Result<Arc<ServedRoot>> {
+    let roots = shared.present()?;
+    match &roots[..] {
+        [first, _, ..] => Ok(Arc::clone(roots.iter().find(|it| it.engine.knows(id)).unwrap_or(first))),
+        _ => shared.workspace.first(),
     }
 }
 
 fn diff(shared: &ServerState, uri: &str, asked: &DiffUri) -> std::result::Result<ReadResourceResult, ErrorData> {
-    let read = engine_of(shared, &asked.id).and_then(|engine| asked.read(engine, shared.options.max_answer_bytes));
+    let read = root_of(shared, &asked.id).and_then(|root| asked.read(&root.engine, shared.options.max_answer_bytes));
     let Diff { text, piece } = read.map_err(|error| match error.kind() {
         ErrorKind::UnknownTransaction => not_found(uri),
         ErrorKind::FileNotFound | ErrorKind::TransactionExpired => diffs::not_found(uri, &error),
@@ -126,7 +127,8 @@ pub(super) fn failed(error: &Error) -> ErrorData {
 
 /// The ids that begin with `start`, for `txedit://transactions/{id}/diff`. Blocks.
 pub(super) fn complete(shared: &ServerState, start: &str) -> std::result::Result<CompletionInfo, ErrorData> {
-    let logs = shared.workspaces().iter().map(|workspace| workspace.engine.log(usize::MAX, None));
+    let roots = shared.present().map_err(|error| failed(&error))?;
+    let logs = roots.iter().map(|workspace| workspace.engine.log(usize::MAX, None));
     let logs = logs.collect::<Result<Vec<_>>>().map_err(|error| failed(&error))?;
     let mut ids: Vec<String> =
         logs.into_iter().flatten().map(|logged| logged.id).filter(|id| id.starts_with(start)).collect();

@@ -1,18 +1,21 @@
-//! The roots of a server that was started without one: the client's, or else the project around the current folder.
+//! The roots of a server: the one that it was started with, those of its client, or else the project around the current
+//! folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use tokio::sync::OnceCell;
 
 use super::commit_watch::CommitWatch;
 use super::shared::ServerState;
 use super::uri;
 use crate::engine::Engine;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
+use crate::path::shown;
 
 /// The time that a client may take to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,10 +23,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Opens the workspace that a client names, or that of the current folder, or refuses it.
 pub(crate) type OpenWorkspace = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
 
+/// Opens the workspace of a root once more.
+pub(crate) type ReopenWorkspace = Box<dyn Fn(&Path) -> Result<Engine> + Send + Sync>;
+
 /// The workspaces of a server: one, or several if its client has several roots.
 pub struct ServedWorkspace {
-    all: OnceCell<Vec<ServedRoot>>,
+    /// Empty until they are known. A call keeps those that it began with.
+    all: RwLock<Vec<Arc<ServedRoot>>>,
     open: Option<OpenWorkspace>,
+    reopen: ReopenWorkspace,
+    /// True once the client has said that its roots have changed, until it is asked for them.
+    stale: Arc<AtomicBool>,
+    /// Held by the one call that asks.
+    asking: tokio::sync::Mutex<()>,
+    /// Held by the one call that opens a root once more.
+    reopening: Mutex<()>,
 }
 
 /// One workspace.
@@ -37,8 +51,19 @@ pub(super) struct ServedRoot {
 }
 
 impl ServedRoot {
-    fn new(engine: Engine, named: Option<PathBuf>) -> Self {
-        Self { engine, named, watch: CommitWatch::default() }
+    fn new(engine: Engine, named: Option<PathBuf>) -> Arc<Self> {
+        Arc::new(Self { engine, named, watch: CommitWatch::default() })
+    }
+
+    /// An error if the path of the root leads elsewhere by now: then its answers would be about other files.
+    pub(super) fn check_place(&self) -> Result<()> {
+        if self.engine.is_at_its_root() {
+            return Ok(());
+        }
+        let root = self.engine.root();
+        let message = format!("the root {} is gone: it was moved, deleted or replaced", shown(root));
+        let step = NextStep::Correct(Correction::RestoreRoot);
+        Err(Error::new(ErrorKind::FileNotFound, message).at(root).with_next([step]))
     }
 }
 
@@ -49,72 +74,152 @@ impl fmt::Debug for ServedWorkspace {
 }
 
 impl ServedWorkspace {
-    /// A workspace with this engine.
-    #[must_use]
-    pub fn known(engine: Engine) -> Self {
-        Self { all: OnceCell::new_with(Some(vec![ServedRoot::new(engine, None)])), open: None }
+    /// A workspace with this engine. `reopen` opens it once more where its folder was made anew.
+    pub(crate) fn known(engine: Engine, reopen: ReopenWorkspace) -> Self {
+        Self::new(vec![ServedRoot::new(engine, None)], None, reopen)
     }
 
     /// The workspaces that the client names, if it can be asked; otherwise that of the current folder. Determined at
-    /// the first call.
-    #[must_use]
-    pub fn of_client(open: OpenWorkspace) -> Self {
-        Self { all: OnceCell::new(), open: Some(open) }
+    /// the first call, and at the first after the client has said that they have changed.
+    pub(crate) fn of_client(open: OpenWorkspace, reopen: ReopenWorkspace) -> Self {
+        Self::new(Vec::new(), Some(open), reopen)
+    }
+
+    fn new(all: Vec<Arc<ServedRoot>>, open: Option<OpenWorkspace>, reopen: ReopenWorkspace) -> Self {
+        Self {
+            all: RwLock::new(all),
+            open,
+            reopen,
+            stale: Arc::default(),
+            asking: tokio::sync::Mutex::default(),
+            reopening: Mutex::default(),
+        }
     }
 
     /// The workspaces, once they are known.
-    pub(super) fn all(&self) -> &[ServedRoot] {
-        self.all.get().map_or(&[], Vec::as_slice)
+    pub(super) fn all(&self) -> Vec<Arc<ServedRoot>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The engine of the first, once it is known.
-    pub(super) fn engine(&self) -> Result<&Engine> {
-        let first = self.all().first();
-        first.map(|it| &it.engine).ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))
+    /// The first, once it is known.
+    pub(super) fn first(&self) -> Result<Arc<ServedRoot>> {
+        let first = self.all().into_iter().next();
+        first.ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))
+    }
+
+    /// Set it where the client says that its roots have changed.
+    pub(super) fn staleness(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stale)
+    }
+
+    /// The workspaces at the start of a call: one whose folder was made anew is opened once more. Blocks.
+    pub(super) fn at_call(&self, shared: &ServerState) -> Vec<Arc<ServedRoot>> {
+        let is_away = |root: &Arc<ServedRoot>| !root.engine.is_at_its_root();
+        let all = self.all();
+        if !all.iter().any(is_away) {
+            return all;
+        }
+        let _one = self.reopening.lock().unwrap_or_else(PoisonError::into_inner);
+        for old in self.all().iter().filter(|root| is_away(root)) {
+            let root = old.engine.root();
+            match (self.reopen)(root) {
+                // A symlink that leads elsewhere is not the folder that was named.
+                Ok(engine) if engine.root() == root && shared.started(&engine).is_ok() => {
+                    tracing::warn!("the root {} was made anew, and is opened once more", root.display());
+                    let new = ServedRoot::new(engine, old.named.clone());
+                    let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+                    all.iter_mut().filter(|it| Arc::ptr_eq(it, old)).for_each(|it| *it = Arc::clone(&new));
+                }
+                Ok(_) => tracing::warn!("the root {} is no folder of its own any more", root.display()),
+                Err(error) => tracing::warn!("the root {} is gone: {error}", root.display()),
+            }
+        }
+        self.all()
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.stale.load(Ordering::SeqCst) && !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
 /// Makes sure that the workspaces are known, before a call.
 pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleServer>) -> Result<()> {
-    let ServedWorkspace { all, open } = &shared.workspace;
-    let Some(open) = open else { return Ok(()) };
-    let opening = async {
-        let mut opened: Vec<ServedRoot> = Vec::new();
-        for root in roots(context).await {
-            match open(Some(&root)) {
-                Ok(engine) if opened.iter().any(|other| other.engine.root() == engine.root()) => {}
-                Ok(engine) => opened.push(ServedRoot::new(engine, Some(root))),
-                Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
-            }
+    let workspace = &shared.workspace;
+    let Some(open) = &workspace.open else { return Ok(()) };
+    if workspace.is_settled() {
+        return Ok(());
+    }
+    let _one = workspace.asking.lock().await;
+    if workspace.is_settled() {
+        return Ok(());
+    }
+    // Before they are asked for: what changes from here on is asked for again.
+    workspace.stale.store(false, Ordering::SeqCst);
+    let before = workspace.all();
+    let Some(named) = roots(context).await.or_else(|| before.is_empty().then(Vec::new)) else { return Ok(()) };
+    match opened(shared, open, &before, named) {
+        Ok(opened) => {
+            *workspace.all.write().unwrap_or_else(PoisonError::into_inner) = opened;
+            Ok(())
         }
-        if opened.is_empty() {
-            opened.push(ServedRoot::new(open(None)?, None));
+        Err(error) => {
+            workspace.stale.store(true, Ordering::SeqCst);
+            Err(error)
         }
-        for workspace in &opened {
-            shared.started(&workspace.engine)?;
-        }
-        Ok(opened)
-    };
-    all.get_or_try_init(|| opening).await.map(drop)
+    }
 }
 
-/// The folders in which the client works, as far as it names them.
-#[expect(deprecated, reason = "clients of older protocols have no other way to say it")]
-async fn roots(context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
-    if context.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
-        return Vec::new();
+/// The workspaces that are named. Those that were served before are kept as they are.
+fn opened(
+    shared: &ServerState,
+    open: &OpenWorkspace,
+    before: &[Arc<ServedRoot>],
+    named: Vec<PathBuf>,
+) -> Result<Vec<Arc<ServedRoot>>> {
+    let mut opened: Vec<Arc<ServedRoot>> = Vec::new();
+    for root in named {
+        match open(Some(&root)) {
+            Ok(engine) if opened.iter().any(|other| other.engine.root() == engine.root()) => {}
+            Ok(engine) => opened.push(kept_or_new(shared, before, engine, Some(root))?),
+            Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
+        }
     }
+    if opened.is_empty() {
+        opened.push(kept_or_new(shared, before, open(None)?, None)?);
+    }
+    Ok(opened)
+}
+
+/// The workspace of this engine: the one that was served before, with what it knows, or a new one.
+fn kept_or_new(
+    shared: &ServerState,
+    before: &[Arc<ServedRoot>],
+    engine: Engine,
+    named: Option<PathBuf>,
+) -> Result<Arc<ServedRoot>> {
+    let is_it = |root: &&Arc<ServedRoot>| root.engine.root() == engine.root() && root.named == named;
+    if let Some(kept) = before.iter().find(|root| is_it(root) && root.engine.is_at_its_root()) {
+        return Ok(Arc::clone(kept));
+    }
+    shared.started(&engine)?;
+    Ok(ServedRoot::new(engine, named))
+}
+
+/// The folders in which the client works; `None` if it does not say them.
+#[expect(deprecated, reason = "clients of older protocols have no other way to say it")]
+async fn roots(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
+    context.client_capabilities()?.roots.as_ref()?;
     // In newer protocols servers cannot send requests: this fails at once, and the current folder is used.
     let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
     match asked {
-        Ok(Ok(listed)) => listed.roots.iter().filter_map(|root| uri::path(&root.uri)).collect(),
+        Ok(Ok(listed)) => Some(listed.roots.iter().filter_map(|root| uri::path(&root.uri)).collect()),
         Ok(Err(error)) => {
             tracing::warn!("the client did not say its roots: {error}");
-            Vec::new()
+            None
         }
         Err(_) => {
             tracing::warn!("the client did not say its roots in time");
-            Vec::new()
+            None
         }
     }
 }

@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::diffs::PIECE;
 use super::shared::ServerState;
 use super::subscriptions::Sink;
-use super::{call, commit_watch, instructions, prompts, resources, roots};
+use super::{call, commit_watch, instructions, prompts, resources, roots, subscriptions};
 
 /// One connection, or one request of a client without one.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ impl ServerHandler for Server {
         let program = Implementation::new("txedit", env!("CARGO_PKG_VERSION"))
             .with_title("txedit: edits as transactions")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
-        let root = match self.shared.engine() {
-            Ok(engine) => format!("The root, to which all paths belong: {}", engine.root().display()),
+        let root = match self.shared.workspace.first() {
+            Ok(first) => format!("The root, to which all paths belong: {}", first.engine.root().display()),
             Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder. Of several roots a call is about the one whose files or transactions it names, absolutely; else about the first.".to_owned(),
         };
         let text = instructions::of(self.shared.listed(), self.shared.options.read_only);
@@ -171,6 +171,9 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         // Without a root there is nothing to be told of yet.
         let _ = roots::settle(&self.shared, &context).await;
+        if !subscriptions::can_be_told(&request.uri, &self.shared.workspaces()) {
+            return Err(subscriptions::refused(&request.uri));
+        }
         if !self.shared.subscriptions.add(self.owner, &request.uri, Sink::Connection(context.peer)) {
             return Err(ErrorData::invalid_request("this connection has too many subscriptions", None));
         }
@@ -188,7 +191,9 @@ impl ServerHandler for Server {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         // The lists of tools, prompts and resources never change.
-        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let mut uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let roots = self.shared.workspaces();
+        uris.retain(|uri| subscriptions::can_be_told(uri, &roots));
         Some(SubscriptionFilter::builder().resource_subscriptions(uris).build())
     }
 

@@ -1,9 +1,12 @@
 //! The state that all connections share: the engine, the tools, subscriptions, and the calls that still run.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::commits::Commits;
+use super::idle::Sessions;
 use super::roots::{ServedRoot, ServedWorkspace};
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
@@ -21,6 +24,8 @@ pub(super) struct ServerState {
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
     pub(super) commits: Commits,
+    /// What the sessions over HTTP are doing.
+    pub(super) sessions: Arc<Sessions>,
     /// Cancelled for a shutdown.
     pub(super) stop: CancellationToken,
     /// The running calls of the engine.
@@ -36,19 +41,26 @@ impl ServerState {
             tools,
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
+            sessions: Arc::default(),
             stop: CancellationToken::new(),
             running: TaskTracker::new(),
         }
     }
 
-    /// The engine of the first workspace, once that is known.
-    pub(super) fn engine(&self) -> Result<&Engine> {
-        self.workspace.engine()
+    /// The workspaces, once they are known.
+    pub(super) fn workspaces(&self) -> Vec<Arc<ServedRoot>> {
+        self.workspace.all()
     }
 
-    /// The workspaces, once they are known.
-    pub(super) fn workspaces(&self) -> &[ServedRoot] {
-        self.workspace.all()
+    /// The workspaces whose roots are where they are said to be; an error if none is. Blocks.
+    pub(super) fn present(&self) -> Result<Vec<Arc<ServedRoot>>> {
+        let mut all = self.workspace.at_call(self);
+        let gone = all.first().map(|first| first.check_place());
+        all.retain(|root| root.engine.is_at_its_root());
+        match gone {
+            Some(Err(error)) if all.is_empty() => Err(error),
+            _ => Ok(all),
+        }
     }
 
     /// Does what is due before the first call in a workspace.

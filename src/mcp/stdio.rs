@@ -10,6 +10,7 @@ mod requests;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -45,7 +46,8 @@ const LAST_REQUESTS: Duration = Duration::from_millis(750);
 /// Serves the client on stdin until it ends. A client that sends nothing, or only lists things, is no failure.
 pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let lines = LineTransport::new(input, output, limits::MESSAGE_BYTES, shared.stop.clone());
+    let mut lines = LineTransport::new(input, output, limits::MESSAGE_BYTES, shared.stop.clone());
+    lines.roots_changed = shared.workspace.staleness();
     let failed = |why: String| Error::new(ErrorKind::UnknownError, format!("cannot serve the client: {why}"));
     match serve_server_with_ct(Server::new(Arc::clone(shared)), lines, shared.stop.child_token()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|e| failed(e.to_string())),
@@ -66,6 +68,8 @@ struct LineTransport<R> {
     refusal: Option<Vec<u8>>,
     /// True once a request has settled the protocol's revision; before that, `rmcp` gives up on anything else.
     settled: bool,
+    /// Set where the client says that its roots have changed: here, since what it sends next is handled at the same time.
+    roots_changed: Arc<AtomicBool>,
     /// When the input ended.
     ended: Option<Instant>,
     /// Cancelled once the input has ended, and all is answered that will be.
@@ -89,6 +93,7 @@ impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
             requests: Requests::new(max_bytes),
             refusal: None,
             settled: false,
+            roots_changed: Arc::default(),
             ended: None,
             stop,
             output: Some(sender),
@@ -149,6 +154,9 @@ impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.requests.cancelled(id);
+                }
+                if let ClientNotification::RootsListChangedNotification(_) = &notification.notification {
+                    self.roots_changed.store(true, Ordering::SeqCst);
                 }
             }
             _ => {}

@@ -1,17 +1,19 @@
 //! Notifies clients when a commit changes what they watch.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
+use rmcp::{ErrorData, RoleServer};
 use tokio::runtime::Handle;
 
 use super::diffs::DiffUri;
-use super::resources::TRANSACTIONS;
+use super::resources::{DIFF, JOURNAL_FORMAT, TRANSACTIONS};
+use super::roots::ServedRoot;
 use super::uri;
 use crate::engine::history::touched::Touched;
+use crate::journal::is_id;
 
 /// The most watches of one connection: each commit checks all of them.
 const PER_CONNECTION: usize = 1_000;
@@ -86,6 +88,27 @@ impl Subscriptions {
     fn lock(&self) -> MutexGuard<'_, Vec<Watch>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// True if a commit can change what is at `uri`. Resources that are listed can be subscribed to, even if they never change.
+pub(super) fn can_be_told(uri: &str, roots: &[Arc<ServedRoot>]) -> bool {
+    if let Some(path) = uri::path(uri) {
+        let is_in = |name: &Path, root: &ServedRoot| {
+            let named = [Some(root.engine.root()), root.named.as_deref()];
+            named.into_iter().flatten().any(|folder| name != folder && name.starts_with(folder))
+        };
+        return roots.is_empty() || names(&path).any(|name| roots.iter().any(|root| is_in(&name, root)));
+    }
+    [TRANSACTIONS, JOURNAL_FORMAT].contains(&uri) || DiffUri::parse(uri).is_some_and(|diff| is_id(diff.id.as_ref()))
+}
+
+/// The refusal of a subscription to what no commit changes.
+pub(super) fn refused(uri: &str) -> ErrorData {
+    let message = format!(
+        "no commit can change {uri}: subscribe to {TRANSACTIONS}, to {DIFF} with an id, or to file:///path/of/a/file in \
+         the root"
+    );
+    ErrorData::invalid_params(message, None)
 }
 
 /// True if `uri` is one of the things that changed.

@@ -242,6 +242,14 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
         );
         return found(ErrorKind::ValidationFailed, message);
     }
+    if path.to_str().is_some() && has_escaped_byte(bytes) {
+        let message = format!(
+            "the path {} has what answers write for a byte that is not UTF-8, and no request can have such a byte: rename \
+             the file first, or name it on the command line",
+            shown()
+        );
+        return found(ErrorKind::ValidationFailed, message);
+    }
     // Reports both errors at once: fixing only one would just reveal the other.
     if names().any(|name| name == b"..") {
         found(ErrorKind::PathTraversal, format!("the path {} has a `..` segment", shown()));
@@ -255,6 +263,12 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     if path.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
         found(ErrorKind::ValidationFailed, format!("the path {} names no file", shown()));
     }
+}
+
+/// True if a path has a byte that is not ASCII as answers write it: `\xff`.
+fn has_escaped_byte(path: &[u8]) -> bool {
+    let is_escape = |part: &[u8]| matches!(part, [b'\\', b'x', b'8' | b'9' | b'a'..=b'f', b'0'..=b'9' | b'a'..=b'f']);
+    path.windows(4).any(is_escape)
 }
 
 /// The path for a message; it is shortened, since a hostile one must not fill the answer.

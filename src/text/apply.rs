@@ -8,6 +8,7 @@ use memchr::memchr;
 use super::content::{Content, ContentChanges};
 use super::diagnose;
 use super::hunk::{self, Misplaced};
+use super::inserted::{breaks_utf8, has_nul, needs_utf8};
 use super::locate::{Needle, OverlapRule, places, places_near};
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
@@ -77,20 +78,6 @@ fn refused(edit: EditIndex, kind: ErrorKind, message: impl Into<String>, detail:
     RefusedEdit { edit, kind, message: message.into(), detail }
 }
 
-/// Returns whether an edit inserts non-ASCII text as UTF-8, which would be other text in a file of another encoding. A
-/// patch that is not UTF-8 itself has the bytes of its file.
-fn needs_utf8(edit: &Edit) -> bool {
-    let Anchor::Hunk(hunk) = &edit.anchor else { return !edit.replacement.is_ascii() };
-    hunk.lines.iter().any(|line| line.side == Side::New && !line.text.is_ascii())
-        && hunk.lines.iter().all(|line| std::str::from_utf8(&line.text).is_ok())
-}
-
-/// Returns whether an edit inserts lines that are not UTF-8.
-fn breaks_utf8(edit: &Edit) -> bool {
-    let Anchor::Hunk(hunk) = &edit.anchor else { return false };
-    hunk.lines.iter().any(|line| line.side == Side::New && std::str::from_utf8(&line.text).is_err())
-}
-
 fn times(count: usize) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
@@ -143,6 +130,12 @@ impl<'a> Editor<'a> {
     }
 
     fn apply(&mut self, index: EditIndex, edit: &Edit) -> Result<Applied, RefusedEdit> {
+        if has_nul(edit) {
+            let message = "the new text has the character U+0000, with which the file would not be text, and could not be \
+                           edited again: leave it out, or write the whole content";
+            let detail = Detail::Encoding(EncodingFault::Nul);
+            return Err(refused(index, ErrorKind::InvalidEncoding, message, detail));
+        }
         if needs_utf8(edit) && !self.is_utf8() {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: name its encoding, convert \
                            the file, or use ASCII only";
@@ -151,7 +144,8 @@ impl<'a> Editor<'a> {
         }
         if breaks_utf8(edit) && !self.base.is_ascii() && self.is_utf8() {
             let message = "the file is UTF-8, and the new lines of the patch are not: send them in UTF-8";
-            return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
+            let detail = Detail::Encoding(EncodingFault::NotUtf8);
+            return Err(refused(index, ErrorKind::InvalidEncoding, message, detail));
         }
         let found = match &edit.anchor {
             Anchor::Text { text, count, matching } => self.find(index, edit, text, *count, *matching)?,

@@ -17,6 +17,10 @@ use crate::index::{EditIndex, FileIndex};
 use crate::limits;
 use crate::request::edit::{Anchor, Edit, Side};
 
+const NOT_UTF8: Detail = Detail::Encoding(EncodingFault::NotUtf8);
+
+const BYTES: Detail = Detail::Encoding(EncodingFault::Bytes);
+
 /// A content as edits see it: its bytes, or its text if they are in another encoding.
 #[derive(Debug)]
 pub struct FileText<'b> {
@@ -63,7 +67,8 @@ impl RefusedContent {
     pub(crate) fn into_error(self, file: FileIndex) -> Error {
         let detail = match self {
             Self::Unmappable(character, _) => Detail::Encoding(EncodingFault::Unmappable(character)),
-            Self::NotUtf8(_) | Self::Marked(_) => Detail::None,
+            Self::NotUtf8(_) => Detail::Encoding(EncodingFault::NotUtf8),
+            Self::Marked(_) => Detail::Encoding(EncodingFault::Marked),
         };
         Error::new(ErrorKind::InvalidEncoding, self.to_string()).in_file(file).detail(detail)
     }
@@ -110,7 +115,7 @@ impl<'b> FileText<'b> {
         let Some((charset, decoded)) = &self.decoded else { return super::edit(self.bytes, edits) };
         if let Some(index) = edits.iter().position(|edit| !is_utf8(edit)) {
             let message = format!("the file is in {charset}, and the edit is not in UTF-8, from which it is encoded");
-            return Err(refused(EditIndex(index), ErrorKind::InvalidEncoding, message, Detail::None));
+            return Err(refused(EditIndex(index), ErrorKind::InvalidEncoding, message, NOT_UTF8));
         }
         edit_decoded(decoded.text(), edits)
     }
@@ -135,7 +140,8 @@ impl<'b> FileText<'b> {
 fn edit_decoded(text: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     if memchr(0, text).is_some() && !edits.is_empty() {
         let message = "the file has the character U+0000 and is not text: write its whole content instead";
-        return Err(refused(EditIndex(0), ErrorKind::InvalidEncoding, message, Detail::None));
+        let detail = Detail::Encoding(EncodingFault::NotText);
+        return Err(refused(EditIndex(0), ErrorKind::InvalidEncoding, message, detail));
     }
     apply::edit_text(text, Some(true), edits)
 }
@@ -219,7 +225,7 @@ impl Encoder<'_> {
             let charset = self.charset;
             let message =
                 format!("it would replace bytes that are no character of {charset}: leave them out of the edit");
-            refused(self.by_place(), ErrorKind::InvalidEncoding, message, Detail::None)
+            refused(self.by_place(), ErrorKind::InvalidEncoding, message, BYTES)
         })
     }
 
@@ -246,7 +252,7 @@ impl Encoder<'_> {
 
     fn within(&self) -> RefusedEdit {
         let message = format!("it begins or ends between two characters that {} writes as one", self.charset);
-        refused(self.by_place(), ErrorKind::InvalidEncoding, message, Detail::None)
+        refused(self.by_place(), ErrorKind::InvalidEncoding, message, BYTES)
     }
 
     fn misread(&self) -> RefusedEdit {
@@ -255,7 +261,7 @@ impl Encoder<'_> {
              mark; leave these as they are",
             self.charset
         );
-        refused(self.by_place(), ErrorKind::InvalidEncoding, message, Detail::None)
+        refused(self.by_place(), ErrorKind::InvalidEncoding, message, BYTES)
     }
 }
 

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod encoded;
 pub mod excerpt;
 mod hunk;
+mod inserted;
 pub mod locate;
 pub(crate) mod newline;
 pub(crate) mod position;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::hints::{StepWords, recovery_hint, recovery_hint_of};
 use super::response::{Shape, text};
-use crate::error::{Detail, Error, Outcome};
+use crate::error::{Correction, Detail, Error, NextStep, Outcome};
 use crate::request::{FileRequest, Request};
 use context::context;
 use status::{edit_status, file_statuses, rollback};
@@ -148,7 +148,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
         not_restored: not_restored
             .map(|left| NotRestored { path: text(&left.path), reason: left.reason.clone() })
             .collect(),
-        errors: findings(error.details(), shape),
+        errors: findings(error, shape),
         conflicts: conflicts(error.details()),
         outcome: error.outcome().as_str(),
         attempts: (error.attempts() > 1).then_some(error.attempts()),
@@ -213,8 +213,9 @@ impl From<&crate::error::KeptContent> for KeptContentJson {
     }
 }
 
-fn findings(detail: &Detail, shape: Shape) -> Vec<FindingEntry> {
-    let Detail::Findings(findings) = detail else { return Vec::new() };
+fn findings(error: &Error, shape: Shape) -> Vec<FindingEntry> {
+    let Detail::Findings(findings) = error.details() else { return Vec::new() };
+    let is_over_two = matches!(error.next_steps(), [NextStep::Correct(Correction::OneCallEach)]);
     findings
         .iter()
         .map(|finding| FindingEntry {
@@ -224,6 +225,7 @@ fn findings(detail: &Detail, shape: Shape) -> Vec<FindingEntry> {
             did_you_mean: finding.did_you_mean.as_deref().map(text),
             recovery_hint: match finding.did_you_mean {
                 Some(_) => "Send the path in `did_you_mean`, if that is the file.",
+                None if is_over_two => "Send one call for each workspace.",
                 None => recovery_hint_of(finding.kind),
             },
         })

@@ -46,11 +46,7 @@ fn steps_of_text(error: &Error) -> Vec<NextStep> {
         Detail::Matches(places) if places.shown.iter().any(|place| place.unique.is_some()) => {
             return vec![NextStep::Correct(Correction::SendUnique)];
         }
-        Detail::Encoding(EncodingFault::NotNamed) => return vec![NextStep::Correct(Correction::NameEncoding)],
-        Detail::Encoding(EncodingFault::Contradicted) => return vec![NextStep::Correct(Correction::EncodingOfMark)],
-        Detail::Encoding(EncodingFault::Unmappable(character)) => {
-            return vec![NextStep::Correct(Correction::WithoutCharacter { character: *character })];
-        }
+        Detail::Encoding(fault) => return vec![NextStep::Correct(of_encoding(*fault))],
         _ => return Vec::new(),
     };
     match diagnosis.cause {
@@ -58,9 +54,42 @@ fn steps_of_text(error: &Error) -> Vec<NextStep> {
         Some(MismatchCause::ConsumedByStaged) => vec![NextStep::Correct(Correction::AfterStaged)],
         Some(MismatchCause::InOtherFile(file)) => vec![NextStep::Correct(Correction::InFile { file })],
         Some(MismatchCause::AlreadyApplied) => vec![NextStep::Correct(Correction::LeaveOut)],
+        Some(cause) if diagnosis.suggestion.is_some() && is_in_new_text(cause) => {
+            vec![NextStep::Correct(Correction::SendCorrected)]
+        }
         _ if diagnosis.suggestion.is_some() => vec![NextStep::Correct(Correction::SendSuggestion)],
         _ if diagnosis.nearest.is_some() => vec![NextStep::Correct(Correction::SendNearest)],
         _ => Vec::new(),
+    }
+}
+
+/// True if what is wrong with the old text is most probably wrong with the new text as well, which would be written.
+const fn is_in_new_text(cause: MismatchCause) -> bool {
+    use MismatchCause as C;
+    matches!(
+        cause,
+        C::EscapedText
+            | C::LineNumbers
+            | C::DiffMarkers
+            | C::Quoted
+            | C::Wrapped
+            | C::HtmlEntities
+            | C::Elided
+            | C::LinesLeftOut
+    )
+}
+
+/// What to correct about an encoding.
+const fn of_encoding(fault: EncodingFault) -> Correction {
+    match fault {
+        EncodingFault::NotNamed => Correction::NameEncoding,
+        EncodingFault::Contradicted => Correction::EncodingOfMark,
+        EncodingFault::Unmappable(character) => Correction::WithoutCharacter { character },
+        EncodingFault::NotText => Correction::WholeContent,
+        EncodingFault::Nul => Correction::WithoutNul,
+        EncodingFault::Bytes => Correction::AwayFromBytes,
+        EncodingFault::Marked => Correction::WithoutMark,
+        EncodingFault::NotUtf8 => Correction::InUtf8,
     }
 }
 
@@ -70,10 +99,6 @@ fn steps_of(error: &Error) -> Vec<NextStep> {
     match (error.outcome(), error.kind()) {
         (Outcome::PartlyRolledBack, _) => Vec::new(),
         (Outcome::RecoveryRequired, _) | (_, ErrorKind::RecoveryRequired) => vec![recover(), NextStep::Status],
-        // Not where something else than other lines is in the way, such as a folder.
-        (_, ErrorKind::UndoConflict) if matches!(error.details(), Detail::Conflicts(_)) => {
-            vec![NextStep::Correct(Correction::Rebase)]
-        }
         (_, ErrorKind::UnknownTransaction) => vec![NextStep::Log, NextStep::Status],
         (_, ErrorKind::UnsupportedFileSystem | ErrorKind::WriteFailed) => vec![NextStep::Doctor],
         (_, ErrorKind::UnknownError) => vec![NextStep::Status],

@@ -107,9 +107,16 @@ impl SkippedFile {
         let recovery_hint = match code {
             // Only to be shown at once: it can be edited nevertheless.
             ErrorKind::FileTooLarge => "Read it in pieces (start_line, end_line), or leave it out.",
+            ErrorKind::InvalidEncoding => "Leave it out, since it is not text.",
             code => recovery_hint_of(code),
         };
         Self { file_path: named.to_owned(), error_code: code.code(), reason, recovery_hint }
+    }
+
+    /// The same with another hint.
+    #[must_use]
+    pub fn hinting(self, recovery_hint: &'static str) -> Self {
+        Self { recovery_hint, ..self }
     }
 }
 
@@ -153,9 +160,16 @@ pub fn text_file(
     let content = content.map_err(|error| skipped(error.kind(), error.message().to_owned()))?;
     let (path, digest, bytes) = (content.path, content.digest, content.bytes.len());
     let charset = Charset::of(&content.bytes, encoding);
-    let charset = charset.map_err(|clash| skipped(ErrorKind::InvalidEncoding, clash.to_string()))?;
+    let charset = charset.map_err(|clash| {
+        skipped(ErrorKind::InvalidEncoding, clash.to_string())
+            .hinting("Send no `encoding` for it: its byte-order mark says it.")
+    })?;
     let Some(charset) = charset else {
-        let text = as_text(content.bytes).ok_or_else(|| skipped(ErrorKind::InvalidEncoding, NOT_UTF8.to_owned()))?;
+        let text = as_text(content.bytes).ok_or_else(|| {
+            skipped(ErrorKind::InvalidEncoding, "it is not a text in UTF-8".to_owned()).hinting(
+                "If it is text, send its `encoding`, like \"windows-1252\" or \"utf-16le\"; else leave it out.",
+            )
+        })?;
         return Ok(TextFile { path, digest, text, bytes, encoding: None, malformed: 0 });
     };
     let text = charset.decode(&content.bytes).into_text();
@@ -169,9 +183,6 @@ pub fn text_file(
     let text = String::from_utf8(text).unwrap_or_else(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
     Ok(TextFile { path, digest, text, bytes, encoding: Some(charset), malformed })
 }
-
-/// Why a file is not shown.
-const NOT_UTF8: &str = "not a text in UTF-8: if it is text, name its encoding";
 
 /// The content as text; a NUL byte means that it is not text.
 fn as_text(bytes: Vec<u8>) -> Option<String> {

@@ -1,5 +1,7 @@
 //! The answer to a request that succeeded, or would.
 
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -297,9 +299,18 @@ pub(super) fn old_string(edit: &Edit) -> String {
     String::from_utf8_lossy(start).chars().take(OLD_STRING_CHARS).collect()
 }
 
-/// A path as JSON can represent it.
-pub(super) fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// A path as JSON can represent it: a byte that is not UTF-8 is written as `\xff`. With a replacement character instead, the
+/// path could be that of another file; this one is refused where it is sent back.
+pub(crate) fn text(path: &Path) -> String {
+    let mut text = String::with_capacity(path.as_os_str().len());
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -51,14 +51,17 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
 /// The workspace that is served. If none is named, a client on stdin may know better than the current folder, and is
 /// asked; over HTTP the caller may be anybody.
 fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace> {
+    let again = options.clone();
+    let reopen = Box::new(move |root: &Path| again.engine_again(root));
     if args.http.is_some() || options.is_named() {
-        return Ok(ServedWorkspace::known(options.engine()?));
+        return Ok(ServedWorkspace::known(options.engine()?, reopen));
     }
     let options = options.clone();
-    Ok(ServedWorkspace::of_client(Box::new(move |root| match root {
+    let open = Box::new(move |root: Option<&Path>| match root {
         Some(root) => options.engine_of_client(root),
         None => options.engine(),
-    })))
+    });
+    Ok(ServedWorkspace::of_client(open, reopen))
 }
 
 fn toolsets(list: Option<&str>) -> Result<Toolsets> {

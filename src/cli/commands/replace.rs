@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let found = found.unwrap_or_default();
     match done {
         Ok(report) => Ok(answer(&report, &found, options)?),
-        Err(error) => Err(Failure::of(found.request, Shape::Multi)(error)),
+        Err(error) => Err(Failure::of(found.request, Shape::Multi)(error.without_encodings())),
     }
 }
 

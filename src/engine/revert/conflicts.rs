@@ -9,7 +9,7 @@ use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::folder::see;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::{Engine, Run};
-use crate::error::{Conflict, Detail, Error, Result};
+use crate::error::{Conflict, Correction, Detail, Error, NextStep, Result};
 use crate::fs::Name;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::Seen;
@@ -18,6 +18,21 @@ use crate::limits;
 use crate::path::RelPath;
 use crate::plan::FileState;
 use crate::text::diff;
+
+/// Adds to a conflict what can be done about it: to keep what changed in other lines, unless that was asked for already or
+/// nothing but the mode changed; else to undo first what changed the files since.
+pub(super) fn advised(error: Error, rebase: bool) -> Error {
+    let Detail::Conflicts(conflicts) = error.details() else { return error };
+    let has_other_lines = |conflict: &Conflict| conflict.diff.as_ref().is_some_and(|diff| !diff.is_empty());
+    if !rebase && conflicts.iter().all(has_other_lines) {
+        return error.with_next([NextStep::Correct(Correction::Rebase)]);
+    }
+    // Undoing it does not help where another program has changed the file besides.
+    let is_known = !conflicts.iter().any(|conflict| conflict.by_another_program);
+    let newest = conflicts.iter().filter_map(|conflict| conflict.changed_by.last()).max().filter(|_| is_known);
+    let first = newest.map(|id| NextStep::UndoFirst { id: id.clone() });
+    error.with_next(first.into_iter().chain([NextStep::Correct(Correction::ByHand)]))
+}
 
 impl Engine {
     /// Adds to a conflict what changed the files since.

@@ -1,11 +1,14 @@
 //! Undo of everything that was committed after a transaction, as one transaction.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::report::Report;
-use crate::engine::store::state::{StateFolder, StateLookup};
+use crate::engine::store::state::{Section, StateFolder, StateLookup};
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
+use crate::journal::Header;
 use crate::limits;
 
 /// What a revert undoes.
@@ -68,11 +71,11 @@ impl Engine {
     pub(super) fn to_revert(&self, found: &StateLookup, what: RevertWhat<'_>) -> Result<(StateFolder, ToRevert)> {
         match what {
             RevertWhat::One(id) => {
-                let (state, loaded) = self.committed(found, id)?;
+                let (state, loaded) = self.committed(found, id).map_err(|error| self.or_open(error, found, id))?;
                 if let Some(by) = history::reverted(&state)?.get(loaded.id()) {
-                    let message =
-                        format!("{} is undone already, by {by}; redo it to have its changes again", loaded.id());
-                    return Err(Error::new(ErrorKind::UndoConflict, message));
+                    let message = format!("{} is undone already, by {by}", loaded.id());
+                    let redo = NextStep::Redo { id: loaded.id().to_owned(), undo: by.clone() };
+                    return Err(Error::new(ErrorKind::UndoConflict, message).with_next([redo]));
                 }
                 Ok((state, ToRevert { parts: vec![loaded], left: Vec::new() }))
             }
@@ -83,18 +86,71 @@ impl Engine {
             }
         }
     }
+
+    /// The error, unless the transaction is open: then it has changed nothing that could be undone.
+    fn or_open(&self, error: Error, found: &StateLookup, id: &str) -> Error {
+        let is_open = || -> Result<bool> {
+            let Some(state) = found.trusted(&self.workspace)? else { return Ok(false) };
+            let Some(section) = state.section(Section::Open)? else { return Ok(false) };
+            Ok(self.workspace.list(&section)?.iter().any(|name| name.to_str() == Some(id)))
+        };
+        if error.kind() != ErrorKind::UnknownTransaction || !is_open().unwrap_or(false) {
+            return error;
+        }
+        let message = format!("transaction {id} is not committed, so there is nothing to undo");
+        Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::RollBack { id: id.to_owned() }])
+    }
+}
+
+/// The wanted transactions after one that have an effect: of one that was undone, and its undo, neither has. So whoever
+/// undoes in steps, since no more than a limited number are undone together, gets on.
+fn effective_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) -> Result<HashSet<String>> {
+    let mut wanted: HashMap<String, Vec<String>> = HashMap::new();
+    for loaded in history::history(state)?.rev() {
+        let Header { id, reverts, owner, .. } = loaded?.journal.header;
+        if id.as_str() <= since {
+            break;
+        }
+        if is_wanted(&id, &owner.program) {
+            wanted.insert(id, reverts);
+        }
+    }
+    let undone = history::reverted(state)?;
+    // An undo that reverts something else as well has an effect.
+    let cancels =
+        |undo: &String| wanted.get(undo).is_some_and(|reverts| reverts.iter().all(|id| wanted.contains_key(id)));
+    let is_cancelled = |id: &String| undone.get(id).is_some_and(&cancels);
+    let undoing: HashSet<&String> = undone.values().filter(|undo| cancels(undo)).collect();
+    Ok(wanted.keys().filter(|id| !is_cancelled(id) && !undoing.contains(id)).cloned().collect())
 }
 
 /// The wanted transactions after one.
 fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) -> Result<ToRevert> {
+    committed_of(state, since, is_wanted, None)
+}
+
+/// The same, or only those of them with these ids.
+fn committed_of(
+    state: &StateFolder,
+    since: &str,
+    is_wanted: &Wanting<'_>,
+    wanted: Option<&HashSet<String>>,
+) -> Result<ToRevert> {
     let (mut parts, mut left): (Vec<Loaded>, Vec<String>) = Default::default();
     for entry in whole_history(state)?.rev() {
         match entry? {
             HistoryEntry::Ours(loaded) if loaded.id() <= since => break,
             HistoryEntry::Untrusted(untrusted) if untrusted.id.as_str() <= since => break,
             HistoryEntry::Ours(loaded) if is_wanted(loaded.id(), &loaded.journal.header.owner.program) => {
+                if wanted.as_ref().is_some_and(|wanted| !wanted.contains(loaded.id())) {
+                    continue;
+                }
                 if parts.len() == limits::UNDONE_TOGETHER {
-                    return Err(too_many(loaded.id(), since));
+                    if wanted.is_some() {
+                        return Err(too_many(loaded.id(), since));
+                    }
+                    let effective = effective_since(state, since, is_wanted)?;
+                    return committed_of(state, since, is_wanted, Some(&effective));
                 }
                 parts.push(loaded);
             }
@@ -112,6 +168,7 @@ fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) ->
     parts.retain(|part| undone.get(part.id()).is_none_or(|by| ids.contains(by)));
     if parts.is_empty() {
         let (message, step) = match &left[..] {
+            [] if wanted.is_some() => (format!("all that was committed after {since} is undone"), NextStep::Log),
             [] => (format!("nothing was committed after {since}"), NextStep::Log),
             left => {
                 let others = format!("{} transactions of others are", left.len());
@@ -128,7 +185,7 @@ fn too_many(until: &str, since: &str) -> Error {
     let most = limits::UNDONE_TOGETHER;
     let message = format!(
         "more than {most} transactions were committed after {since}, and no more are undone together: undo what was \
-         committed after {until}, and then the others"
+         committed after {until}, and then what was committed after {since}"
     );
     Error::new(ErrorKind::RequestTooLarge, message).of_transaction(since)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::conflicts::advised;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
 use super::reversal::Reversal;
 use super::since::RevertWhat;
@@ -157,7 +158,8 @@ impl Engine {
         let present = self.present(&reversal, &pasts, (&places, &parents), options.rebase, run)?;
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
-            .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))?;
+            .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
+            .map_err(|error| advised(error, options.rebase))?;
         for (entry, place) in places.numbered() {
             self.check_restorable(place, &present.targets[entry], &parents)?;
         }
@@ -191,6 +193,11 @@ impl Engine {
         };
         let ready = Ready { prepared, locks, found: found.clone() };
         Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run).commit()
+    }
+
+    /// The transaction that [`undo_newest`](Self::undo_newest) would undo, if nothing is interrupted.
+    pub(crate) fn newest_to_undo(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
+        self.newest_not_undone(&self.found()?, is_wanted)
     }
 
     /// The newest transaction that is neither undone nor an undo itself, and is wanted by its id and the program that

@@ -1,12 +1,13 @@
 //! `list_transactions` and `undo_transaction`.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use super::{Definition, Job};
-use crate::engine::UndoOptions;
-use crate::engine::report::Report;
+use crate::engine::report::{Logged, OpenTransaction, Report};
+use crate::engine::{Engine, UndoOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::roots::ServedRoot;
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
@@ -49,13 +50,43 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
 
 fn list(job: &Job<'_>, arguments: Arguments) -> Result<Log> {
     let ListTransactions { limit, path } = parse_flat(arguments)?;
-    let path = path.map(PathBuf::from);
-    let mut log = job.engine.log(limit.unwrap_or(LISTED), path.as_deref())?;
-    let mut open = job.engine.open_transactions(path.as_deref())?;
+    let limit = limit.unwrap_or(LISTED);
+    let Some(path) = path else {
+        let (mut log, mut open) = (Vec::new(), Vec::new());
+        for root in job.present() {
+            let (mut log_of_one, mut open_of_one) = listed(&root.engine, limit, None)?;
+            log.append(&mut log_of_one);
+            open.append(&mut open_of_one);
+        }
+        // The ids begin with the time.
+        log.sort_by(|one, other| other.id.cmp(&one.id));
+        log.truncate(limit);
+        open.sort_by(|one, other| one.id.cmp(&other.id));
+        return Ok(Log::with_open(&log, &open));
+    };
+    let asked = Path::new(&path);
+    if asked.components().any(|part| part == Component::ParentDir) {
+        let mut findings = Findings::new();
+        findings.push(ErrorKind::PathTraversal, vec!["path".to_owned()], format!("the path {path} has a `..` segment"));
+        return Err(findings.into_error());
+    }
+    let inner = job.root.named.as_ref().and_then(|named| asked.strip_prefix(named).ok());
+    let path = job.engine.root().join(inner.unwrap_or(asked));
+    // Of the root itself it is everything.
+    let is_root = path.components().eq(job.engine.root().components());
+    let (log, open) = listed(job.engine, limit, (!is_root).then_some(&path))?;
+    Ok(Log::with_open(&log, &open))
+}
+
+/// The transactions of one workspace, committed and open, with absolute paths.
+fn listed(engine: &Engine, limit: usize, path: Option<&PathBuf>) -> Result<(Vec<Logged>, Vec<OpenTransaction>)> {
+    let path = path.map(PathBuf::as_path);
+    let mut log = engine.log(limit, path)?;
+    let mut open = engine.open_transactions(path)?;
     let committed = log.iter_mut().flat_map(|one| &mut one.files).map(|(_, path)| path);
     let staged = open.iter_mut().flat_map(|one| &mut one.files).map(|(path, _)| path);
-    committed.chain(staged).for_each(|path| *path = job.engine.root().join(&*path));
-    Ok(Log::with_open(&log, &open))
+    committed.chain(staged).for_each(|path| *path = engine.root().join(&*path));
+    Ok((log, open))
 }
 
 pub(super) static UNDO_TRANSACTION: Definition = Definition {
@@ -83,14 +114,19 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
             ("conflicts", PropertyKind::Texts, "On UNDO_CONFLICT: the files that were changed since."),
         ])
     },
-    run: |job, arguments| match undo(job, arguments) {
-        Ok(answer) => answer,
+    run: |job, arguments| match parse_flat::<UndoTransaction>(arguments) {
+        Ok(asked) => {
+            let is_newest = asked.transaction_id.is_none() && asked.since.is_none();
+            let root = if is_newest { newest_own(job) } else { job.root };
+            let job = &Job { engine: &root.engine, root, ..*job };
+            undo(job, asked).unwrap_or_else(|error| job.failed(&error, None))
+        }
         Err(error) => job.failed(&error, None),
     },
 };
 
-fn undo(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
-    let UndoTransaction { transaction_id, since, all_callers, rebase, dry_run } = parse_flat(arguments)?;
+fn undo(job: &Job<'_>, asked: UndoTransaction) -> Result<ToolAnswer> {
+    let UndoTransaction { transaction_id, since, all_callers, rebase, dry_run } = asked;
     check_which(transaction_id.as_deref(), since.as_deref(), all_callers)?;
     let options = UndoOptions::default().dry_run(dry_run.unwrap_or(false)).rebase(rebase.unwrap_or(false));
     job.check_writing(options.dry_run)?;
@@ -119,6 +155,20 @@ fn check_which(id: Option<&str>, since: Option<&str>, all_callers: Option<bool>)
         refuse("all_callers", "`all_callers` goes with `since`");
     }
     findings.finish()
+}
+
+/// The workspace that has the newest transaction of this connection; the first where none has one.
+fn newest_own<'j>(job: &Job<'j>) -> &'j ServedRoot {
+    if job.roots.len() < 2 {
+        return job.root;
+    }
+    let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
+    let newest = job.present().filter_map(|root| match root.engine.newest_to_undo(&is_own) {
+        Ok(id) => Some((id?, root)),
+        // The undo itself says what is wrong.
+        Err(_) => Some((String::from('~'), root)),
+    });
+    newest.max_by(|(one, _), (other, _)| one.cmp(other)).map_or(job.root, |(_, root)| root)
 }
 
 /// Reverts the newest transaction of this connection. A transaction of another connection, even of a client with the

@@ -19,6 +19,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
 use super::answer::{ToolAnswer, failure};
 use super::commits::Commits;
+use super::roots::ServedRoot;
 use super::toolsets::Toolset;
 use crate::check::Check;
 use crate::engine::{Engine, Run};
@@ -26,6 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
 use crate::wire::Shape;
 use crate::wire::failure::FailureJson;
+use crate::wire::response::text;
 use crate::wire::tools::Arguments;
 
 /// A tool.
@@ -48,6 +50,10 @@ pub(super) struct Definition {
 /// One call of a tool: it may block.
 pub(super) struct Job<'a> {
     pub(super) engine: &'a Engine,
+    /// The workspace of that engine.
+    pub(super) root: &'a ServedRoot,
+    /// All workspaces.
+    pub(super) roots: &'a [Arc<ServedRoot>],
     /// The connection that calls.
     pub(super) connection: u64,
     /// The newest commits of each connection.
@@ -66,7 +72,17 @@ pub(super) struct Job<'a> {
     pub(super) delegate: &'a crate::delegate::Flags,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// The workspaces that are where they are said to be.
+    fn present(&self) -> impl Iterator<Item = &'a ServedRoot> + use<'a> {
+        self.roots.iter().map(|root| &**root).filter(|root| root.engine.is_at_its_root())
+    }
+
+    /// A path as answers have it: absolute.
+    fn absolute(&self, path: &str) -> String {
+        text(&self.engine.root().join(path))
+    }
+
     /// Refuses changes of files in read-only mode.
     fn check_writing(&self, dry_run: bool) -> Result<()> {
         if self.read_only && !dry_run {

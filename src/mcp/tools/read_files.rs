@@ -91,11 +91,12 @@ fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
     let mut room = job.max_answer_bytes.saturating_sub(asked.paths.len().saturating_mul(ENTRY_BYTES));
     for (index, path) in asked.paths.iter().enumerate() {
         match read_one(job, index, path, asked, room) {
-            Ok(file) => {
+            Ok(mut file) => {
+                file.file_path = job.absolute(path);
                 room -= file.content.as_deref().map_or(0, escaped_len).min(room);
                 answer.files.push(file);
             }
-            Err(skipped) => answer.skipped.push(skipped),
+            Err(skipped) => answer.skipped.push(SkippedFile { file_path: job.absolute(path), ..skipped }),
         }
     }
     answer

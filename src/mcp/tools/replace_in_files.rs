@@ -41,7 +41,7 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
                 let answer = Replaced::new(&report, &found.unwrap_or_default());
                 ToolAnswer::done(&answer, ToolChanges::of(&report)).terse_unless(search.verbose)
             }
-            (found, Err(error)) => job.failed(&error, found.as_ref().map(|found| &found.request)),
+            (found, Err(error)) => job.failed(&error.without_encodings(), found.as_ref().map(|found| &found.request)),
         },
         Err(error) => job.failed(&error, None),
     },

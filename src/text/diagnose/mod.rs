@@ -25,6 +25,7 @@ use align::TextEnds;
 
 use super::diff;
 use super::locate::{Needle, OverlapRule, numbered};
+use super::position::MARK;
 use crate::error::{Diagnosis, MismatchCause};
 
 /// The most lines of a snippet.
@@ -143,9 +144,11 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The text at `range`, if it would be found once as an anchor and is not longer than `longest`.
+/// The text at `range`, if it would be found once as an anchor and is not longer than `longest`. The byte-order mark is no
+/// part of it: who replaces it with a text that has none would remove it.
 fn suggestion(state: &[u8], range: &Range<usize>, longest: usize) -> Option<String> {
     let text = &state[range.clone()];
+    let text = if range.start == 0 { text.strip_prefix(MARK).unwrap_or(text) } else { text };
     if text.trim_ascii().is_empty() || text.len() > longest {
         return None;
     }

@@ -8,6 +8,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use crate::error::{MatchPlace, MatchPlaces};
 use crate::text::content::Content;
 use crate::text::newline::segments;
+use crate::text::position::MARK;
 
 /// The most places shown of an anchor that was found too often.
 const SHOWN: usize = 60;
@@ -82,10 +83,14 @@ struct Surroundings {
 
 impl Surroundings {
     fn of(content: &Content<'_>, range: &Range<usize>) -> Self {
-        let (from, to) = (range.start.saturating_sub(EXTRA_BYTES), content.len().min(range.end + EXTRA_BYTES));
+        let from = range.start.saturating_sub(EXTRA_BYTES);
+        // The mark is no part of the text: who replaces it with a text that has none removes it.
+        let is_marked = from < MARK.len() && *content.bytes(0..content.len().min(MARK.len())) == *MARK;
+        let start = if is_marked { MARK.len().min(range.start) } else { 0 };
+        let (from, to) = (from.max(start), content.len().min(range.end + EXTRA_BYTES));
         Self {
             before: segments(&content.bytes(from..range.start)).join(&b'\n'),
-            from_start: from == 0,
+            from_start: from == start,
             after: segments(&content.bytes(range.end..to)).join(&b'\n'),
             to_end: to == content.len(),
         }

@@ -34,7 +34,7 @@ fn an_encoding_is_named_in_every_tool_that_edits_one_file() {
     let read = session.done("read_files", &json!({"paths": ["a"]}));
     let skipped = &read["skipped"][0];
     assert_eq!(skipped["error_code"], "INVALID_ENCODING", "{read}");
-    assert!(skipped["reason"].as_str().unwrap().contains("name its encoding"), "{read}");
+    assert!(skipped["recovery_hint"].as_str().unwrap().contains("send its `encoding`"), "{read}");
     let read = session.done("read_files", &json!({"paths": ["a"], "encoding": "big5"}));
     assert_eq!(read["files"][0]["malformed"], 2, "{read}");
     let refused = session.failed(

@@ -333,19 +333,42 @@ fn a_page_that_is_allowed_may_ask_first_and_read_the_answer() {
     assert!(without_token.contains("access-control-allow-origin"), "the page may read why: {without_token}");
 }
 
-#[test]
-fn an_idle_session_ends() {
-    let root = Root::with(&[]);
-    let server = Server::start(&root, &["--session-idle", "1"], None);
+/// Begins a session, and returns its id.
+fn session(server: &Server) -> String {
     let mut stream = server.send(&[("Connection", "close")], INITIALIZE);
     let mut head = String::new();
     let mut lines = BufReader::new(&mut stream);
     while lines.read_line(&mut head).unwrap() > 2 {}
     let session = head.lines().find_map(|line| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned));
-    let session = session.unwrap_or_else(|| panic!("{head}"));
+    session.unwrap_or_else(|| panic!("{head}"))
+}
+
+#[test]
+fn an_idle_session_ends() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &["--session-idle", "1"], None);
+    let session = session(&server);
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     let status = || server.status(&[("Mcp-Session-Id", &session), ("MCP-Protocol-Version", "2025-11-25")], ping);
     assert_eq!(status(), 200);
     std::thread::sleep(Duration::from_secs(3));
     assert_eq!(status(), 404);
+}
+
+#[test]
+fn a_session_is_not_idle_while_its_call_is_running() {
+    let root = Root::with(&[("a", "one\n")]);
+    let server = Server::start(&root, &["--session-idle", "1", "--check", "sleep 3"], None);
+    let session = session(&server);
+    let headers = [("Mcp-Session-Id", session.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"edit_file","arguments":{"path":"a","old_string":"one","new_string":"two"}}}"#;
+    let mut answer = String::new();
+    let mut stream = server.send(&[&headers[..], &[("Connection", "close")]].concat(), call);
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("Replaced 1 occurrence"), "{answer}");
+    assert_eq!(root.read("a"), "two\n");
+    let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+    assert_eq!(server.status(&headers, ping), 200);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(server.status(&headers, ping), 404);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Root, Session};
 
 /// The program, about to serve without a root, started in `folder` by a user who is at home in `home`.
-fn server(folder: &Path, home: &Path) -> Command {
+pub(super) fn server(folder: &Path, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
     command.arg("mcp").current_dir(folder).env("HOME", home);
     for (name, _) in std::env::vars_os() {
@@ -20,7 +20,7 @@ fn server(folder: &Path, home: &Path) -> Command {
 }
 
 /// Begins a session as a client that knows `roots`, or nothing of roots.
-fn begin(command: &mut Command, roots: Option<&[String]>) -> Session {
+pub(super) fn begin(command: &mut Command, roots: Option<&[String]>) -> Session {
     let mut session = Session::start(command);
     let capabilities = if roots.is_some() { json!({"roots": {}}) } else { json!({}) };
     let client = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
@@ -31,7 +31,7 @@ fn begin(command: &mut Command, roots: Option<&[String]>) -> Session {
 }
 
 /// Calls a tool, and says the roots where the server asks for them.
-fn call(session: &mut Session, roots: &[String], tool: &str, arguments: &Value) -> Value {
+pub(super) fn call(session: &mut Session, roots: &[String], tool: &str, arguments: &Value) -> Value {
     let id = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
     loop {
         let message = session.receive().expect("an answer");
@@ -44,11 +44,11 @@ fn call(session: &mut Session, roots: &[String], tool: &str, arguments: &Value) 
     }
 }
 
-fn new_file(root: &Root, name: &str) -> Value {
+pub(super) fn new_file(root: &Root, name: &str) -> Value {
     json!({"files": [{"file_path": root.name(name), "content": "x"}]})
 }
 
-fn folder(root: &Root) -> String {
+pub(super) fn folder(root: &Root) -> String {
     root.name("").trim_end_matches('/').to_owned()
 }
 

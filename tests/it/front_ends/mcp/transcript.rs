@@ -150,7 +150,7 @@ fn each_cause_says_what_to_send_next() {
     let failed = files(json!([edit(&root, "a.txt", "12: two", "2")]), "MATCH_NOT_FOUND");
     assert_eq!(
         (failed["context"]["suggestion"].as_str(), hint(&failed)),
-        (Some("two"), "Send `context.suggestion` as old_string.")
+        (Some("two"), "Send `context.suggestion` as old_string, and correct new_string in the same way.")
     );
     // Guessed: the nearest text, if it is the place.
     let failed = files(json!([edit(&root, "a.txt", "four thirty five six", "2")]), "MATCH_NOT_FOUND");
