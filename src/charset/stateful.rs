@@ -11,12 +11,12 @@ use super::{Charset, decode::MALFORMED};
 const ESCAPE_BYTES: usize = 3;
 
 /// The mode at the start of a file.
-const ASCII: Mode = *b"\x1b(B";
+const ASCII: Escape = *b"\x1b(B";
 
 /// An escape sequence, and the mode that it starts.
-type Mode = [u8; ESCAPE_BYTES];
+type Escape = [u8; ESCAPE_BYTES];
 
-const MODES: [Mode; 5] = [ASCII, *b"\x1b(J", *b"\x1b(I", *b"\x1b$@", *b"\x1b$B"];
+const MODES: [Escape; 5] = [ASCII, *b"\x1b(J", *b"\x1b(I", *b"\x1b$@", *b"\x1b$B"];
 
 impl Charset {
     /// True for the encoding that this module is about.
@@ -69,13 +69,13 @@ fn walk(bytes: &[u8], mut found: impl FnMut(&[u8], usize)) {
     }
 }
 
-fn escape_at(bytes: &[u8], at: usize) -> Option<Mode> {
+fn escape_at(bytes: &[u8], at: usize) -> Option<Escape> {
     let there = bytes.get(at..)?.first_chunk::<ESCAPE_BYTES>()?;
     MODES.into_iter().find(|mode| mode == there)
 }
 
 /// The mode at a place.
-fn mode_at(bytes: &[u8], place: usize) -> Mode {
+fn mode_at(bytes: &[u8], place: usize) -> Escape {
     let starts = (0..(place + 1).saturating_sub(ESCAPE_BYTES)).rev();
     starts.filter_map(|at| escape_at(bytes, at)).next().unwrap_or(ASCII)
 }

@@ -151,7 +151,13 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
         RecordedChange::FolderToFile { .. } => None,
         _ => return classify(record, observed),
     };
-    if slot != Seen::Missing || !record.change.original().is_some_and(|original| is(target, original)) {
+    let is_old = match old {
+        Some(before) => States::new(Some(before), None).tell(target) == PlaceState::Old,
+        None => matches!(target, Seen::Folder(_)),
+    };
+    // An overlay has given it another birth time when the swap copied it up.
+    let is_it = |original| is(target, original) || is_old && has_number_of(target, original);
+    if slot != Seen::Missing || !record.change.original().is_some_and(is_it) {
         // A formatter that changes nothing saves the new content in another file, which is the check's.
         let is_saved_anew = record.change.staged().is_some_and(|staged| !is(target, staged));
         return match classify(record, observed) {
@@ -159,10 +165,6 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
             class => class,
         };
     }
-    let is_old = match old {
-        Some(before) => States::new(Some(before), None).tell(target) == PlaceState::Old,
-        None => matches!(target, Seen::Folder(_)),
-    };
     if is_old { Class::Ready } else { Class::Before }
 }
 
@@ -379,6 +381,14 @@ pub fn is(seen: Seen, identity: &Identity) -> bool {
     match seen {
         Seen::File { identity: seen, .. } | Seen::Folder(seen) | Seen::Filled(seen) => seen == *identity,
         Seen::Missing | Seen::Other => false,
+    }
+}
+
+/// Returns whether the inode has this number, whenever it was born.
+fn has_number_of(seen: Seen, identity: &Identity) -> bool {
+    match seen {
+        Seen::File { identity: seen, .. } => seen.inode == identity.inode,
+        Seen::Folder(_) | Seen::Filled(_) | Seen::Missing | Seen::Other => false,
     }
 }
 

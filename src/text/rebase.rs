@@ -41,7 +41,7 @@ pub fn rebase(base: &[u8], current: &[u8], ours: &Splices) -> Option<Splices> {
         if !is_once(base, &unchanged) || !is_once(current, &(at(unchanged.start)?..at(unchanged.end)?)) {
             return None;
         }
-        touched.push(Touched { lines, unchanged, shift });
+        touched.push(TouchedLines { lines, unchanged, shift });
         moved.push(Splice { range: at(splice.range.start)?..at(splice.range.end)?, with: splice.with.clone() });
     }
     are_certain(base, current, &touched)?;
@@ -49,7 +49,7 @@ pub fn rebase(base: &[u8], current: &[u8], ours: &Splices) -> Option<Splices> {
 }
 
 /// What a splice touches.
-struct Touched {
+struct TouchedLines {
     /// The whole lines, or the place between two.
     lines: Range<usize>,
     /// The unchanged lines around them, up to their changes on either side.
@@ -59,7 +59,7 @@ struct Touched {
 }
 
 /// Returns `Some` if every diff that is as short puts the splices at the same places.
-fn are_certain(base: &[u8], current: &[u8], touched: &[Touched]) -> Option<()> {
+fn are_certain(base: &[u8], current: &[u8], touched: &[TouchedLines]) -> Option<()> {
     if base == current {
         return Some(());
     }
@@ -83,7 +83,7 @@ fn are_certain(base: &[u8], current: &[u8], touched: &[Touched]) -> Option<()> {
     Some(())
 }
 
-impl Touched {
+impl TouchedLines {
     /// A place in each line that tells where this is: the first and the last, or those around a place between lines.
     fn witnesses(&self) -> impl Iterator<Item = usize> {
         let [first, last] = match self.lines.is_empty() {

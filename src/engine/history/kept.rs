@@ -5,6 +5,7 @@ use std::path::Path;
 use super::trash;
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
+use crate::digest::Digest;
 use crate::engine::report::{Kept, Report};
 use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
@@ -13,13 +14,21 @@ use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
-use crate::error::{self, Detail, Error, ErrorKind, NextStep, Result};
+use crate::error::{self, Detail, Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
 use crate::limits;
-use crate::path::{AskedPath, RelPath};
+use crate::path::RelPath;
 use crate::request::{Change, FileRequest, IfExists, Mode, Request};
+
+/// The attempts to restore a content while another program writes or deletes the file.
+const RESTORE_TRIES: usize = 8;
+
+fn is_of_another_moment(error: &Error) -> bool {
+    let is_one = matches!(error.kind(), ErrorKind::HashMismatch | ErrorKind::FileNotFound);
+    is_one && error.outcome() == Outcome::Unchanged
+}
 
 impl Engine {
     /// Lists the kept contents, oldest first. Nothing is changed, whether it fails or not.
@@ -65,18 +74,32 @@ impl Engine {
         let file = self.workspace.open_file(name)?;
         let stat = self.workspace.stat_handle(&file)?;
         let content = crate::engine::store::snapshot::read_whole(&self.workspace, &file, stat.size, run.cancel)?;
-        // Where the file is gone, nothing else says who may read it.
-        let is_gone = self.current(&RelPath::new(path).map_err(|_| unclear(id, &contents))?, run.cancel)?.is_none();
+        let path = RelPath::new(path).map_err(|_| unclear(id, &contents))?;
+        let label = format!("restore what {id} kept");
+        for _ in 1..RESTORE_TRIES {
+            match self.restore(&path, (&content, stat.mode), &label, run) {
+                // It changed, or went, after it was looked at.
+                Err(error) if is_of_another_moment(&error) => {}
+                restored => return restored,
+            }
+        }
+        self.restore(&path, (&content, stat.mode), &label, run)
+    }
+
+    /// Writes a content over what is at a path now. Where the file is gone, nothing but the mode of the kept one says who
+    /// may read it; so a file that is there must be so until it is replaced.
+    fn restore(&self, path: &RelPath, (content, mode): (&[u8], u32), label: &str, run: Run<'_>) -> Result<Report> {
+        let now = self.current(path, run.cancel)?.map(|current| Digest::of(&current));
         let request = Request {
             files: vec![FileRequest {
-                path: AskedPath::from(*path),
-                expected_hash: None,
-                change: Change::Write { content, if_exists: IfExists::Replace },
-                mode: is_gone.then_some(Mode::Bits(stat.mode & 0o777)),
+                path: path.asked(),
+                expected_hash: now,
+                change: Change::Write { content: content.to_vec(), if_exists: IfExists::Replace },
+                mode: now.is_none().then_some(Mode::Bits(mode & 0o777)),
                 encoding: None,
             }],
             check: None,
-            label: Some(format!("restore what {id} kept")),
+            label: Some(label.to_owned()),
             ..Request::default()
         };
         self.apply(&request, run)

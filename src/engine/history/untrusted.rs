@@ -107,8 +107,9 @@ impl UntrustedTransaction {
         match self.cause {
             UntrustedCause::Refused(_) if self.remedy().is_some() => Vec::new(),
             UntrustedCause::OtherHost => vec![NextStep::OtherHost { id }],
-            // That decides by itself, or says what a person has to decide.
-            UntrustedCause::Interrupted => vec![NextStep::Recover { id: Some(id) }],
+            UntrustedCause::Interrupted => {
+                vec![NextStep::Recover { id: Some(id.clone()) }, NextStep::Decide { id, can_finish: true }]
+            }
             UntrustedCause::Refused(_) | UntrustedCause::Damaged | UntrustedCause::Copied => {
                 vec![NextStep::Discard { id }]
             }

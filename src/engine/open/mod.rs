@@ -291,9 +291,7 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
 
 /// Drops expired open transactions, and what is left of those that were never stored.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
-    let expired = store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored));
-    let expired = expired.map(|(id, _)| id).chain(store::abandoned(state)?);
-    for id in expired {
+    for id in store::expired(state)? {
         // Another process may sweep it at the same moment.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }

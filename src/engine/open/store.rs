@@ -60,7 +60,7 @@ pub(super) fn open(state: &StateFolder, id: &str, patience: Patience<'_>) -> Res
         };
         let stored = read(&state.workspace, &folder)?.ok_or_else(|| unknown(&state.workspace, id))?;
         if is_expired(&state.workspace, &stored) {
-            return Err(expired(id));
+            return Err(lapsed(id));
         }
         return Ok(OpenedFolder { id: id.to_owned(), folder, stored });
     }
@@ -79,22 +79,27 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     Ok(list)
 }
 
-/// The folders of stages that ended before they stored anything, once they are as old as an open transaction may be.
-pub(super) fn abandoned(state: &StateFolder) -> Result<Vec<String>> {
+/// The open transactions that have expired, and what stages have left that ended before they stored anything, once it is
+/// as old.
+pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
     let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let workspace = &state.workspace;
-    let mut abandoned = Vec::new();
+    let mut expired = Vec::new();
     for id in list_ids(workspace, &section)? {
-        if !has_lapsed(workspace, &id) {
-            continue;
-        }
-        // One that this user cannot open, or did not make, is left alone; so is one that somebody is working on.
-        let Ok(Some((folder, _))) = owner::lock_folder(workspace, &section, &id) else { continue };
-        if workspace.stat(Name::new(&folder, FILE_NAME))?.is_none() {
-            abandoned.push(id);
+        let Some(folder) = open_transaction(workspace, &section, &id)? else { continue };
+        let is_over = match read(workspace, &folder)? {
+            Some(stored) => is_expired(workspace, &stored),
+            // One with a file that cannot be read is left alone; so is one that somebody is working on.
+            None if has_lapsed(workspace, &id) => {
+                workspace.stat(Name::new(&folder, FILE_NAME))?.is_none() && workspace.try_lock(&folder)?
+            }
+            None => false,
+        };
+        if is_over {
+            expired.push(id);
         }
     }
-    Ok(abandoned)
+    Ok(expired)
 }
 
 /// Returns whether an open transaction with this id, to which nothing was added, would have expired.
@@ -200,7 +205,7 @@ pub(super) fn is_expired(workspace: &Workspace, stored: &Stored) -> bool {
     stored.expires < id::instant(workspace.now()).as_second()
 }
 
-fn expired(id: &str) -> Error {
+fn lapsed(id: &str) -> Error {
     let hours = limits::OPEN_LIFETIME.as_secs() / 3600;
     let message = format!("the open transaction {id} lapsed: nothing was staged in it for {hours} hours");
     Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)

@@ -25,6 +25,15 @@ fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo").with_next([NextStep::Log])
 }
 
+/// The error of an undo. One that is only tried recovers nothing first: what is interrupted may need no decision.
+fn undecided(error: Error, options: &UndoOptions) -> Error {
+    if !options.dry_run {
+        return error;
+    }
+    let steps: Vec<_> = error.next_steps().to_vec();
+    error.next_instead(steps.into_iter().filter(|step| !matches!(step, NextStep::Decide { .. })))
+}
+
 impl Engine {
     /// Restores exactly what was before a transaction, by a transaction of its own. Without an id: the newest that is
     /// neither undone nor an undo itself. On failure the error's outcome tells the state of the files: `Unchanged` and
@@ -62,7 +71,7 @@ impl Engine {
                     return self.revert_with_retries(&mut found, RevertWhat::One(&id), options, warnings, run);
                 }
                 Ok(None) => {}
-                Err(error) => return Err(error.warning_of(warnings)),
+                Err(error) => return Err(undecided(error, options).warning_of(warnings)),
             }
         }
         Err(nothing().warning_of(warnings))
@@ -76,7 +85,7 @@ impl Engine {
         let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
         match self.undo_of(&found, id) {
             Ok(undo) => self.revert_with_retries(&mut found, RevertWhat::One(&undo), options, warnings, run),
-            Err(error) => Err(error.warning_of(warnings)),
+            Err(error) => Err(undecided(error, options).warning_of(warnings)),
         }
     }
 
@@ -130,7 +139,7 @@ impl Engine {
     ) -> Result<Report> {
         let attempt = |attempt| self.revert(found, what, options, attempt > 1, &mut warnings, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
-        telling(report, warnings)
+        telling(report.map_err(|error| undecided(error, options)), warnings)
     }
 
     fn revert(

@@ -15,7 +15,7 @@ const WORDS: usize = 1 << 28;
 /// The most cells that are looked at for the lines asked for.
 const CELLS: usize = 1 << 28;
 
-type Token = usize;
+type LineKind = usize;
 
 /// The line numbers in `current` of lines of `base`, each `None` where it is not certain; `None` if the contents are too
 /// large to be sure of anything.
@@ -38,7 +38,7 @@ pub(super) fn certain(base: &[u8], current: &[u8], lines: &[usize]) -> Option<Ve
     Some(lines.iter().map(partner).collect())
 }
 
-fn tokens_of<'a>(content: &'a [u8], tokens: &mut HashMap<&'a [u8], Token>) -> Vec<Token> {
+fn tokens_of<'a>(content: &'a [u8], tokens: &mut HashMap<&'a [u8], LineKind>) -> Vec<LineKind> {
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     lines
         .map(|line| {
@@ -50,11 +50,11 @@ fn tokens_of<'a>(content: &'a [u8], tokens: &mut HashMap<&'a [u8], Token>) -> Ve
 
 /// The number of lines at the start, and at the end, that are the same in both, the innermost of each being the only one
 /// of its kind: it has no other partner, and so neither have those outside of it.
-fn anchored_ends(old: &[Token], new: &[Token], tokens: usize) -> (usize, usize) {
+fn anchored_ends(old: &[LineKind], new: &[LineKind], tokens: usize) -> (usize, usize) {
     let mut times = vec![[0_usize; 2]; tokens];
     old.iter().for_each(|&token| times[token][0] += 1);
     new.iter().for_each(|&token| times[token][1] += 1);
-    let end = |pairs: &mut dyn Iterator<Item = (&Token, &Token)>| {
+    let end = |pairs: &mut dyn Iterator<Item = (&LineKind, &LineKind)>| {
         let shared = pairs.take_while(|(old, new)| old == new).map(|(token, _)| times[*token] == [1, 1]);
         shared.enumerate().filter(|(_, is_alone)| *is_alone).last().map_or(0, |(at, _)| at + 1)
     };
@@ -65,8 +65,8 @@ fn anchored_ends(old: &[Token], new: &[Token], tokens: usize) -> (usize, usize) 
 
 /// Two contents without the ends that are certain.
 struct Middle<'a> {
-    old: &'a [Token],
-    new: &'a [Token],
+    old: &'a [LineKind],
+    new: &'a [LineKind],
 }
 
 impl Middle<'_> {
@@ -108,11 +108,11 @@ impl Middle<'_> {
 
 /// The rows before each of these lines of `old`, which are in ascending order.
 fn rows<'a>(
-    old: impl Iterator<Item = &'a Token>,
-    new: impl Iterator<Item = &'a Token>,
+    old: impl Iterator<Item = &'a LineKind>,
+    new: impl Iterator<Item = &'a LineKind>,
     wanted: impl Iterator<Item = usize>,
 ) -> Vec<Vec<u64>> {
-    let mut places: HashMap<Token, Vec<usize>> = HashMap::new();
+    let mut places: HashMap<LineKind, Vec<usize>> = HashMap::new();
     let mut count = 0;
     for &token in new {
         places.entry(token).or_default().push(count);

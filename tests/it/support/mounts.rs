@@ -134,6 +134,21 @@ impl Drop for Mounted {
     }
 }
 
+/// Makes everything in an overlay the content of its lower layer, as the image of a container is.
+pub(crate) fn lower(root: &Path) -> Result<(), String> {
+    run("umount", [root.as_os_str()])?;
+    let layers = root.with_file_name("layers");
+    let step = |result: std::io::Result<()>| result.map_err(|error| error.to_string());
+    step(fs::remove_dir_all(layers.join("work")).and_then(|()| fs::create_dir(layers.join("work"))))?;
+    step(fs::remove_dir(layers.join("lower")))?;
+    step(fs::rename(layers.join("upper"), layers.join("lower")))?;
+    step(fs::create_dir(layers.join("upper")))?;
+    let layers = layers.display();
+    // Without an index, what is written through one of two names of a file is not there through the other.
+    let options = format!("index=on,lowerdir={layers}/lower,upperdir={layers}/upper,workdir={layers}/work");
+    run("mount", ["-t", "overlay", "-o", &options, "txedit"].iter().map(OsStr::new).chain([root.as_os_str()])).map(drop)
+}
+
 /// Runs a tool; what it said is the error.
 pub(crate) fn run<A: AsRef<OsStr>>(tool: &str, arguments: impl IntoIterator<Item = A>) -> Result<String, String> {
     let output = Command::new(tool).args(arguments).output().map_err(|error| format!("{tool}: {error}"))?;

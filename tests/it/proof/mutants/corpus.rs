@@ -141,6 +141,15 @@ fn with_the_time_of_what_was_moved() -> Player {
     by(Protocol { is_incomplete, ..PROTOCOL })
 }
 
+/// An original is known by its birth time.
+fn without_originals_that_were_copied_up() -> Player {
+    let classify_checked = |record: &Record, observed: &Observed| {
+        let is_original = record.change.original().is_some_and(|original| recover::is(observed.target, original));
+        if is_original { recover::classify_checked(record, observed) } else { recover::classify(record, observed) }
+    };
+    by(Protocol { classify_checked, ..PROTOCOL })
+}
+
 fn without_doubts() -> Player {
     by(Protocol { is_in_doubt: |_, _| false, ..PROTOCOL })
 }
@@ -222,7 +231,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 35] = [
+const NOTICED: [Noticed; 36] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -284,6 +293,11 @@ const NOTICED: [Noticed; 35] = [
         with_every_file_old,
         "holds the original, unchanged, which is nobody else's",
     ),
+    (
+        "an_original_of_a_lower_layer_that_went_back_is_not_said_to_be_gone",
+        without_originals_that_were_copied_up,
+        "a is as it was",
+    ),
     ("an_attribute_set_in_the_moment_of_the_swap_is_not_lost", without_looks, "acknowledged, and not what"),
     (
         "an_attribute_set_while_a_recovery_swaps_forward_and_back_is_not_lost",
@@ -321,11 +335,16 @@ const NOTICED: [Noticed; 35] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 30] = [
+const OTHERS: [(&str, &str); 33] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
     ("a_folder_that_cannot_be_looked_at_may_be_left", "warnings_that_are_not_true_are_seen"),
     ("a_folder_that_is_gone_in_spite_of_an_error_is_not_said_to_stay", "warnings_that_are_not_true_are_seen"),
+    ("a_folder_of_a_lower_layer_is_known_after_a_crash", "none: an identity that is read before the protocol"),
+    (
+        "a_folder_of_a_lower_layer_that_a_check_removes_comes_back",
+        "none: what the slot holds is known by what was staged, and not by the protocol",
+    ),
     ("a_folder_that_comes_while_paths_are_resolved_is_not_taken_for_missing", "none: a path, before the protocol"),
     ("a_folder_that_is_dropped_is_gone", "none: a deletion that a person asks for"),
     ("a_folder_that_an_undo_leaves_is_named_truly", "warnings_that_are_not_true_are_seen"),
@@ -355,6 +374,7 @@ const OTHERS: [(&str, &str); 30] = [
     ("an_original_that_is_dropped_from_what_is_kept_is_nobodys_late_write", "none: a sentence"),
     ("an_undo_without_an_id_waits_for_what_is_interrupted", "none: a refusal before the protocol"),
     ("what_is_no_transaction_stops_no_command", "none: a listing, before the protocol"),
+    ("what_is_restored_for_a_deleted_file_has_its_own_mode", "none: a request, before the protocol"),
     ("what_is_recovered_after_all_is_not_said_to_be_left", "warnings_that_are_not_true_are_seen"),
     ("what_stayed_in_a_folder_that_goes_aside_is_told_by_the_folder", "none: a sentence"),
     ("what_stays_in_a_folder_that_was_moved_away_is_not_told_at_its_path", "none: a sentence"),

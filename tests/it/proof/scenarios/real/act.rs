@@ -96,12 +96,16 @@ struct World {
     calm: usize,
 }
 
-/// Runs a scenario in a folder of its own.
-pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
+/// Makes the folder of a scenario, with what is there at first.
+pub(super) fn lay_out(root: &Path, scenario: &Scenario) {
     std::fs::create_dir(root).unwrap();
     for item in &scenario.items {
         programs::set_up(root, item);
     }
+}
+
+/// Runs a scenario in its folder.
+pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
     let others = Others { alive: marks_in(&files(root)), ..Others::default() };
     let mut world = World {
         root: root.to_owned(),

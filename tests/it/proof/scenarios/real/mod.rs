@@ -39,8 +39,15 @@ fn explore(kind: Kind, first: u64) {
     let first = first + number("TXEDIT_SCENARIOS_REAL_AFTER", 0);
     mounts::with(kind, |mount| {
         let started = std::time::Instant::now();
-        for seed in first + 1..=first + count {
-            run_one(mount, seed, &for_real(&generate(seed)));
+        let scenarios: Vec<_> = (first + 1..=first + count).map(|seed| (seed, for_real(&generate(seed)))).collect();
+        for (seed, scenario) in &scenarios {
+            act::lay_out(&mount.join(seed.to_string()), scenario);
+        }
+        if kind == Kind::Overlay {
+            mounts::lower(mount).unwrap();
+        }
+        for (seed, scenario) in &scenarios {
+            run_one(mount, *seed, scenario);
         }
         eprintln!("{count} scenarios on {kind:?} in {:.1} s", started.elapsed().as_secs_f32());
     });
