@@ -76,8 +76,8 @@ fn escape_at(bytes: &[u8], at: usize) -> Option<Escape> {
 
 /// The mode at a place.
 fn mode_at(bytes: &[u8], place: usize) -> Escape {
-    let starts = (0..(place + 1).saturating_sub(ESCAPE_BYTES)).rev();
-    starts.filter_map(|at| escape_at(bytes, at)).next().unwrap_or(ASCII)
+    let mut starts = (0..(place + 1).saturating_sub(ESCAPE_BYTES)).rev();
+    starts.find_map(|at| escape_at(bytes, at)).unwrap_or(ASCII)
 }
 
 /// Fits new text, as it is encoded from the start of a file to its end, in between the ends of an edit.

@@ -86,9 +86,10 @@ fn are_certain(base: &[u8], current: &[u8], touched: &[TouchedLines]) -> Option<
 impl TouchedLines {
     /// A place in each line that tells where this is: the first and the last, or those around a place between lines.
     fn witnesses(&self) -> impl Iterator<Item = usize> {
-        let [first, last] = match self.lines.is_empty() {
-            true => [self.lines.start.checked_sub(1), Some(self.lines.start)],
-            false => [Some(self.lines.start), Some(self.lines.end - 1)],
+        let [first, last] = if self.lines.is_empty() {
+            [self.lines.start.checked_sub(1), Some(self.lines.start)]
+        } else {
+            [Some(self.lines.start), Some(self.lines.end - 1)]
         };
         let unchanged = self.unchanged.clone();
         [first, last].into_iter().flatten().filter(move |place| unchanged.contains(place))
@@ -221,7 +222,7 @@ mod tests {
             for (at, line) in &added {
                 current.insert(at.index(current.len() + 1), (None, line));
             }
-            let text = |lines: &[&String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let text = |lines: &[&String]| lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
             let (old, new) = (text(&base.iter().collect::<Vec<_>>()), text(&current.iter().map(|it| it.1).collect::<Vec<_>>()));
             if let Some(moved) = rebase(old.as_bytes(), new.as_bytes(), &splices(old.as_bytes(), &[(ours * 2..ours * 2 + 1, "X")])) {
                 let at = moved.iter().next().unwrap().range.start / 2;

@@ -250,9 +250,12 @@ impl StoredReport {
     /// The new content of a file, computed from the old one. The caller must verify its digest: this is only a hint.
     pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
         let stored = self.splices.iter().find(|stored| path.as_path().to_str() == Some(&*stored.path))?;
-        let bytes = |with: &str| match stored.are_bytes {
-            true => with.chars().map(|c| u8::try_from(c).ok()).collect(),
-            false => Some(with.as_bytes().to_vec()),
+        let bytes = |with: &str| {
+            if stored.are_bytes {
+                with.chars().map(|c| u8::try_from(c).ok()).collect()
+            } else {
+                Some(with.as_bytes().to_vec())
+            }
         };
         let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| {
             Some(Splice { range: *start..*end, with: bytes(with)? })

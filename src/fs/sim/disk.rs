@@ -220,7 +220,9 @@ impl Disk {
         (node.is_lower, node.born) = (false, time);
         let holds = |node: &Node| node.entries().is_some_and(|entries| entries.values().any(|child| *child == id));
         let above = self.iter().find(|(_, node)| holds(node)).map(|(above, _)| above);
-        above.into_iter().for_each(|above| self.copy_up(above, time));
+        if let Some(above) = above {
+            self.copy_up(above, time);
+        }
     }
 
     fn set(&mut self, change: &SimNameChange, time: Timestamp) {

@@ -52,8 +52,11 @@ fn tokens_of<'a>(content: &'a [u8], tokens: &mut HashMap<&'a [u8], LineKind>) ->
 /// of its kind: it has no other partner, and so neither have those outside of it.
 fn anchored_ends(old: &[LineKind], new: &[LineKind], tokens: usize) -> (usize, usize) {
     let mut times = vec![[0_usize; 2]; tokens];
-    old.iter().for_each(|&token| times[token][0] += 1);
-    new.iter().for_each(|&token| times[token][1] += 1);
+    for (side, lines) in [old, new].into_iter().enumerate() {
+        for &line in lines {
+            times[line][side] += 1;
+        }
+    }
     let end = |pairs: &mut dyn Iterator<Item = (&LineKind, &LineKind)>| {
         let shared = pairs.take_while(|(old, new)| old == new).map(|(token, _)| times[*token] == [1, 1]);
         shared.enumerate().filter(|(_, is_alone)| *is_alone).last().map_or(0, |(at, _)| at + 1)
@@ -128,9 +131,13 @@ fn rows<'a>(
         }
         // A line that is nowhere leaves the row as it is.
         let Some(places) = places.get(token).filter(|_| wanted.peek().is_some()) else { continue };
-        places.iter().for_each(|place| matches[place / 64] |= 1 << (place % 64));
+        for place in places {
+            matches[place / 64] |= 1 << (place % 64);
+        }
         advance(&mut row, &matches);
-        places.iter().for_each(|place| matches[place / 64] = 0);
+        for place in places {
+            matches[place / 64] = 0;
+        }
     }
     saved
 }
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn rows_of_many_words_carry_over() {
-        let old: Vec<u8> = (0..300).map(|at| if at == 150 { 1 } else { 0 }).collect();
+        let old: Vec<u8> = (0..300).map(|at| u8::from(at == 150)).collect();
         let mut new = old.clone();
         new.remove(10);
         let partners = certain(&text(&old), &text(&new), &[9, 149, 150, 151, 299]).unwrap();

@@ -184,7 +184,7 @@ fn nothing_after_the_newest_and_nothing_after_what_is_unknown() {
 
 #[test]
 fn what_others_did_after_the_newest_is_told_as_theirs() {
-    let lines: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+    let lines = (1..=9).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
     let workspace = Workspace::with(&[("f", &lines)]);
     let since = committed(&workspace, &[json!({ "file_path": "start", "content": "x" })]);
     committed(&workspace, &[edit("f", "line 4\n", "")]);

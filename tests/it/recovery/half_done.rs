@@ -11,9 +11,9 @@ use super::lost::{edits, engine, killed_before};
 
 /// Calls of a verb on paths that contain `part` fail from now on.
 fn fail(sim: &SimFs, verb: &'static str, part: &'static str, errno: Errno) {
-    sim.set_hook(move |call| match call.verb == verb && call.path.to_string_lossy().contains(part) {
-        true => Action::Fail(errno),
-        false => Action::Continue,
+    sim.set_hook(move |call| {
+        let is_meant = call.verb == verb && call.path.to_string_lossy().contains(part);
+        if is_meant { Action::Fail(errno) } else { Action::Continue }
     });
 }
 
