@@ -205,6 +205,7 @@ impl Engine {
     }
 
     /// The transaction that [`undo_newest`](Self::undo_newest) would undo, if nothing is interrupted.
+    #[cfg(feature = "mcp")]
     pub(crate) fn newest_to_undo(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         self.newest_not_undone(&self.found()?, is_wanted)
     }
