@@ -90,7 +90,8 @@ impl Subscriptions {
     }
 }
 
-/// True if a commit can change what is at `uri`. Resources that are listed can be subscribed to, even if they never change.
+/// True if a commit can change what is at `uri`. Resources that are listed can be subscribed to, even if they never change;
+/// so can what has a scheme of its own, as the conformance tests of the protocol expect.
 pub(super) fn can_be_told(uri: &str, roots: &[Arc<ServedRoot>]) -> bool {
     if let Some(path) = uri::path(uri) {
         let is_in = |name: &Path, root: &ServedRoot| {
@@ -99,7 +100,10 @@ pub(super) fn can_be_told(uri: &str, roots: &[Arc<ServedRoot>]) -> bool {
         };
         return roots.is_empty() || names(&path).any(|name| roots.iter().any(|root| is_in(&name, root)));
     }
-    [TRANSACTIONS, JOURNAL_FORMAT].contains(&uri) || DiffUri::parse(uri).is_some_and(|diff| is_id(diff.id.as_ref()))
+    let is_of_others = uri.split_once("://").is_some_and(|(scheme, _)| !["file", "txedit"].contains(&scheme));
+    is_of_others
+        || [TRANSACTIONS, JOURNAL_FORMAT].contains(&uri)
+        || DiffUri::parse(uri).is_some_and(|diff| is_id(diff.id.as_ref()))
 }
 
 /// The refusal of a subscription to what no commit changes.
