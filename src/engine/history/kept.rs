@@ -86,8 +86,8 @@ impl Engine {
         self.restore(&path, (&content, stat.mode), &label, run)
     }
 
-    /// Writes a content over what is at a path now. Where the file is gone, nothing but the mode of the kept one says who
-    /// may read it; so a file that is there must be so until it is replaced.
+    /// Writes a content over what is at a path now. Only where no file is there does it get the mode of the kept one, since
+    /// nothing else says who may read it: a file that goes, or changes, before it is replaced is a conflict.
     fn restore(&self, path: &RelPath, (content, mode): (&[u8], u32), label: &str, run: Run<'_>) -> Result<Report> {
         let now = self.current(path, run.cancel)?.map(|current| Digest::of(&current));
         let request = Request {

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The most words of rows that are computed: contents of 130,000 lines that have no line alone.
 const WORDS: usize = 1 << 28;
 
-/// The most cells that are looked at for the lines asked for.
+/// The most cells that are looked at for the lines asked for, and the most pairs of equal lines.
 const CELLS: usize = 1 << 28;
 
 type LineKind = usize;
@@ -81,6 +81,14 @@ impl Middle<'_> {
         }
         if wanted.is_empty() {
             return Some(HashMap::new());
+        }
+        // Each row costs the places of its line: too many where most lines are the same.
+        let mut times: HashMap<LineKind, usize> = HashMap::new();
+        for line in self.new {
+            *times.entry(*line).or_default() += 1;
+        }
+        if self.old.iter().filter_map(|line| times.get(line)).sum::<usize>() > CELLS {
+            return None;
         }
         let last = self.old.len() - 1;
         // The rows above each line, and those below it, seen from the other end.
