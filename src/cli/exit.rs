@@ -62,6 +62,7 @@ pub(crate) fn status(error: &Error) -> u8 {
         | ErrorKind::FileNotFound
         | ErrorKind::FileExists
         | ErrorKind::NotARegularFile
+        | ErrorKind::FolderNotEmpty
         | ErrorKind::SymlinkLoop
         | ErrorKind::FileTooLarge
         | ErrorKind::EmptyEdits

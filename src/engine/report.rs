@@ -259,14 +259,27 @@ pub enum Operation {
     Rename,
     /// Only its mode changed.
     Mode,
+    /// A folder was made.
+    Folder,
+    /// A folder was removed.
+    RemoveFolder,
     /// Nothing: the file is already as requested.
     None,
 }
 
 impl Operation {
     /// All operations.
-    pub const ALL: [Self; 7] =
-        [Self::Edit, Self::Create, Self::Replace, Self::Delete, Self::Rename, Self::Mode, Self::None];
+    pub const ALL: [Self; 9] = [
+        Self::Edit,
+        Self::Create,
+        Self::Replace,
+        Self::Delete,
+        Self::Rename,
+        Self::Mode,
+        Self::Folder,
+        Self::RemoveFolder,
+        Self::None,
+    ];
 
     /// The word in answers.
     #[must_use]
@@ -278,6 +291,8 @@ impl Operation {
             Self::Delete => "delete",
             Self::Rename => "rename",
             Self::Mode => "mode",
+            Self::Folder => "folder",
+            Self::RemoveFolder => "remove_folder",
             Self::None => "none",
         }
     }

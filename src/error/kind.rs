@@ -20,6 +20,8 @@ pub enum ErrorKind {
     FileExists,
     /// A folder, pipe, socket, device, or a symlink that would itself be deleted or renamed.
     NotARegularFile,
+    /// A folder that is to be removed has something in it that stays; the message names it.
+    FolderNotEmpty,
     /// No write bit, another owner, or refused by the system.
     PermissionDenied,
     /// Symlinks form a loop, or a chain that is too long.
@@ -109,6 +111,7 @@ impl ErrorKind {
             Self::FileNotFound => "FILE_NOT_FOUND",
             Self::FileExists => "FILE_EXISTS",
             Self::NotARegularFile => "NOT_A_REGULAR_FILE",
+            Self::FolderNotEmpty => "FOLDER_NOT_EMPTY",
             Self::PermissionDenied => "PERMISSION_DENIED",
             Self::SymlinkLoop => "SYMLINK_LOOP",
             Self::FileTooLarge => "FILE_TOO_LARGE",

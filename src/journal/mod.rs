@@ -38,8 +38,9 @@ pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
-/// The version of the format that is written. Version 1, which records neither owners nor attributes, can be read.
-pub const VERSION: u64 = 2;
+/// The version of the format that is written. Versions 1, which records neither owners nor attributes, and 2, which
+/// removes no folder by itself, can be read.
+pub const VERSION: u64 = 3;
 
 /// A verified journal.
 #[derive(Debug, Clone, PartialEq, Eq)]

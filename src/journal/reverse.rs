@@ -23,7 +23,7 @@ pub struct PresentTarget {
     pub obstructed: bool,
     /// Missing folders above it, parents first.
     pub missing: Vec<RelPath>,
-    /// The folders in the one that is there, if it makes way for a file.
+    /// The folders in the one that is there, if it makes way for a file, or goes by itself.
     pub within: Option<Vec<RelPath>>,
     /// The reverse of the entry, for content that changed in other lines since.
     pub carried: Option<Carried>,
@@ -63,7 +63,8 @@ pub fn reverse(
         changes.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
     let mut folders = BTreeSet::new();
     let mut entries = Vec::new();
-    let mut emptied = Vec::new();
+    // A folder in one that makes way for a file may be an entry by itself.
+    let mut emptied = BTreeSet::new();
     for (entry, record) in changes.numbered() {
         let now = &now[entry];
         let restored = |before: FileState, keeps_time| New {
@@ -88,7 +89,7 @@ pub fn reverse(
                 PlannedChange::Create(restored(before, there.contains(&before.digest)))
             }
             journal::RecordedChange::FileToFolder { before, .. } => {
-                emptied.extend(now.within.iter().flatten().map(|path| removed((path.clone(), None))));
+                emptied.extend(now.within.iter().flatten().cloned());
                 PlannedChange::FolderToFile(restored(before, there.contains(&before.digest)))
             }
             journal::RecordedChange::FolderToFile { after, .. } => {
@@ -99,11 +100,14 @@ pub fn reverse(
                 folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), None)));
                 continue;
             }
-            journal::RecordedChange::Folder { .. } => continue,
+            journal::RecordedChange::Folder { .. } => {
+                emptied.extend(now.within.iter().map(|_| record.path.clone()));
+                continue;
+            }
         };
         entries.push(Entry { path: record.path.clone(), change, asked_by: None });
     }
-    entries.append(&mut emptied);
+    entries.extend(emptied.into_iter().map(|path| removed((path, None))));
     Plan::assemble(folders, entries)
 }
 

@@ -1,7 +1,7 @@
 //! Builds a plan from a request and the files that were read.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Access, Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::charset::Charset;
@@ -20,7 +20,7 @@ pub struct Target {
     pub path: RelPath,
     /// Missing folders above it, parents first.
     pub missing: Vec<RelPath>,
-    /// The folders in the one that is there, if a file takes its place.
+    /// The folders in the one that is there, if it is removed or a file takes its place.
     pub within: Option<Vec<RelPath>>,
     /// The mode that its folder gives a new file.
     pub new_mode: u32,
@@ -87,13 +87,15 @@ struct TargetFate {
     before: Option<FileState>,
     vacated_by: Option<FileIndex>,
     filled: Option<(FileIndex, New)>,
+    /// The file of the request that makes a folder there.
+    made_by: Option<FileIndex>,
 }
 
 impl Builder {
     /// A builder for these targets, which [`TargetIds`] count.
     #[must_use]
     pub fn new(targets: IndexVec<TargetIndex, Target>) -> Self {
-        let fate = |target| TargetFate { target, before: None, vacated_by: None, filled: None };
+        let fate = |target| TargetFate { target, before: None, vacated_by: None, filled: None, made_by: None };
         Self { fates: targets.into_iter().map(fate).collect() }
     }
 
@@ -130,7 +132,11 @@ impl Builder {
         }
         let mut applied = Vec::new();
         let new = match &request.change {
-            request::Change::Delete => None,
+            request::Change::Delete | request::Change::RemoveFolder => None,
+            request::Change::MakeFolder => {
+                self.fates[target_ids.subject].made_by = Some(file);
+                None
+            }
             request::Change::Write { content, .. } => {
                 let content =
                     encoded::content(content, request.encoding).map_err(|refused| refused.into_error(file))?;
@@ -217,12 +223,22 @@ impl Builder {
     /// The plan in normal form. Entries without an effect are dropped.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
-        let mut emptied = Vec::new();
-        let entry = |TargetFate { target, before, vacated_by, filled }: TargetFate| {
+        // A folder in one that makes way for a file may be removed by an entry of its own as well.
+        let mut emptied = BTreeMap::new();
+        let entry = |TargetFate { target, before, vacated_by, filled, made_by }: TargetFate| {
+            if let Some(file) = made_by {
+                folders.extend(target.missing.iter().chain([&target.path]).map(|path| (path.clone(), Some(file))));
+            }
             let (asked_by, change) = match (before, filled, vacated_by) {
                 (None, Some((file, new)), _) if target.within.is_some() => {
-                    emptied.extend(target.within.into_iter().flatten().map(|path| (path, Some(file))));
+                    for path in target.within.into_iter().flatten() {
+                        emptied.entry(path).or_insert(Some(file));
+                    }
                     (file, PlannedChange::FolderToFile(new))
+                }
+                (None, None, Some(file)) if target.within.is_some() => {
+                    emptied.insert(target.path, Some(file));
+                    return None;
                 }
                 (None, Some((file, new)), _) => {
                     folders.extend(target.missing.into_iter().map(|path| (path, Some(file))));

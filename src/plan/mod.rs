@@ -43,7 +43,7 @@ pub enum PlannedChange {
     FileToFolder(FileState),
     /// A file appears in the place of a folder from which everything was moved out.
     FolderToFile(New),
-    /// A folder within such a folder is removed, after everything was moved out of it.
+    /// A folder is removed, by itself or within such a folder, after everything was moved out of it.
     RemoveFolder,
 }
 

@@ -67,6 +67,20 @@ impl Request {
         self
     }
 
+    /// Makes an empty folder and those above it that are missing. An error if anything is there.
+    #[must_use]
+    pub fn make_folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.push(path.into().into(), Change::MakeFolder);
+        self
+    }
+
+    /// Removes a folder. An error unless the rest of the request leaves nothing in it.
+    #[must_use]
+    pub fn remove_folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.push(path.into().into(), Change::RemoveFolder);
+        self
+    }
+
     /// Moves a file, with the edits requested so far. An error if there is a file at `to`.
     #[must_use]
     pub fn rename(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
@@ -79,7 +93,7 @@ impl Request {
         self
     }
 
-    /// Sets the permission bits of a file, such as `0o755`, in addition to its other changes.
+    /// Sets the permission bits of a file, or of a folder that is made, such as `0o755`, in addition to its other changes.
     #[must_use]
     pub fn mode(mut self, path: impl Into<PathBuf>, bits: u32) -> Self {
         self.entry_or_mode(path).mode = Some(Mode::Bits(bits));

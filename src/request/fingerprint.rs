@@ -70,6 +70,8 @@ impl Feed<'_> {
                 self.rename(Some(to));
             }
             Change::Mode => self.bytes(b"mode"),
+            Change::MakeFolder => self.bytes(b"make_folder"),
+            Change::RemoveFolder => self.bytes(b"remove_folder"),
         }
         let mode = match file.mode {
             None => String::new(),

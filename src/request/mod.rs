@@ -95,7 +95,12 @@ impl FileRequest {
     pub fn edits(&self) -> &[Edit] {
         match &self.change {
             Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits,
-            Change::Write { .. } | Change::Delete | Change::Rename(_) | Change::Mode => &[],
+            Change::Write { .. }
+            | Change::Delete
+            | Change::Rename(_)
+            | Change::Mode
+            | Change::MakeFolder
+            | Change::RemoveFolder => &[],
         }
     }
 
@@ -117,19 +122,25 @@ impl FileRequest {
         }
     }
 
-    /// The path of the result; `None` if the file is deleted.
+    /// The path of the result; `None` if the file is deleted, or the folder removed.
     #[must_use]
     pub fn result(&self) -> Option<&AskedPath> {
         match &self.change {
-            Change::Delete => None,
+            Change::Delete | Change::RemoveFolder => None,
             _ => Some(self.destination().map_or(&self.path, |to| &to.path)),
         }
     }
 
-    /// True if the file leaves its path, which is free for another file of the request then.
+    /// True if the file, or folder, leaves its path, which is free for another file of the request then.
     #[must_use]
     pub const fn vacates(&self) -> bool {
-        matches!(self.change, Change::Delete) || self.destination().is_some()
+        matches!(self.change, Change::Delete | Change::RemoveFolder) || self.destination().is_some()
+    }
+
+    /// True if it is about a folder, not about a file.
+    #[must_use]
+    pub const fn is_of_folder(&self) -> bool {
+        matches!(self.change, Change::MakeFolder | Change::RemoveFolder)
     }
 }
 
@@ -186,6 +197,12 @@ pub enum Change {
     Rename(RenameTo),
     /// Change only the mode.
     Mode,
+    /// Make an empty folder, and the missing ones above it. An error if anything is there. [`FileRequest::mode`] is its
+    /// own; the folders above it get what their parents give them.
+    MakeFolder,
+    /// Remove the folder, which the rest of the request must leave empty: what is in it is deleted, moved out or removed
+    /// by entries of its own.
+    RemoveFolder,
 }
 
 /// The destination of a move.

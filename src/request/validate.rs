@@ -124,8 +124,27 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
             check_expected_matches(at_edit(index, edit, Some("expected_matches")), 0, findings);
         }
     }
+    if file.is_of_folder() {
+        check_folder(index, file, findings);
+    }
     if file.mode.is_some_and(|mode| matches!(mode, Mode::Bits(bits) if bits > MODE_MAX)) {
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("mode")), "the mode is above 7777");
+    }
+}
+
+/// A folder has no content; and one that goes has no mode.
+fn check_folder(index: usize, file: &FileRequest, findings: &mut Findings) {
+    let is_removed = matches!(file.change, Change::RemoveFolder);
+    for (field, given) in [
+        ("expected_hash", file.expected_hash.is_some()),
+        ("encoding", file.encoding.is_some()),
+        ("mode", file.mode.is_some_and(|mode| is_removed || !matches!(mode, Mode::Bits(_)))),
+    ] {
+        if given {
+            let what = if is_removed { "a folder that is removed" } else { "a folder" };
+            let message = format!("`{field}` does not go with {what}: leave it out");
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some(field)), message);
+        }
     }
 }
 

@@ -85,6 +85,8 @@ impl FileRequestJson {
             (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, findings), rename },
             (None, Some(content)) => Change::Write { content: content.into_bytes(), if_exists },
             (None, None) if self.delete == Some(true) => Change::Delete,
+            (None, None) if self.make_folder == Some(true) => Change::MakeFolder,
+            (None, None) if self.remove_folder == Some(true) => Change::RemoveFolder,
             (None, None) => rename.map_or(Change::Mode, Change::Rename),
         };
         Some(FileRequest { path: path?, expected_hash, change, mode, encoding })
@@ -93,10 +95,13 @@ impl FileRequestJson {
     /// Validates that the entry asks for only one kind of change.
     fn check_kinds(&self, index: usize, findings: &mut Findings) {
         let delete = self.delete == Some(true);
+        let (makes, removes) = (self.make_folder == Some(true), self.remove_folder == Some(true));
         let given = [
             ("edits", self.edits.is_some()),
             ("content", self.content.is_some()),
             ("delete", delete),
+            ("make_folder", makes),
+            ("remove_folder", removes),
             ("rename_to", self.rename_to.is_some()),
             ("mode", self.mode.is_some()),
         ];
@@ -112,9 +117,19 @@ impl FileRequestJson {
         } else if delete && others("delete") {
             let message = format!("{} exclude each other: `delete` goes alone", names());
             findings.push(ErrorKind::ValidationFailed, place(), message);
+        } else if removes && others("remove_folder") {
+            let message = format!("{} exclude each other: `remove_folder` goes alone", names());
+            findings.push(ErrorKind::ValidationFailed, place(), message);
+        } else if makes && given.iter().any(|(name, given)| *given && !["make_folder", "mode"].contains(name)) {
+            let message = format!("{} exclude each other: `make_folder` goes alone or with `mode`", names());
+            findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if self.content.is_some() && (self.edits.is_some() || self.rename_to.is_some()) {
             let message = format!("{} exclude each other: `content` goes alone or with `mode`", names());
             findings.push(ErrorKind::ValidationFailed, place(), message);
+        }
+        if self.expected_hash.is_some() && (makes || removes) {
+            let message = "`expected_hash` goes with files only";
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some("expected_hash")), message);
         }
         if self.encoding.is_some() && self.edits.is_none() && self.content.is_none() {
             let message = "`encoding` goes with `edits` or `content` only";

@@ -173,6 +173,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::FileExists => {
             "Choose another path, delete the file first, or give if_exists: \"replace\" where the format has it."
         }
+        K::FolderNotEmpty => "Delete, move out or remove what is in the folder in the same request, or leave the folder.",
         K::NotARegularFile => "Name a regular file; folders, devices and symlinks themselves cannot be changed.",
         K::PermissionDenied => "Check file permissions.",
         K::SymlinkLoop => "Name the file that the symlinks were meant to lead to.",
@@ -236,6 +237,7 @@ mod tests {
             ("FILE_NOT_FOUND", K::FileNotFound),
             ("FILE_EXISTS", K::FileExists),
             ("NOT_A_REGULAR_FILE", K::NotARegularFile),
+            ("FOLDER_NOT_EMPTY", K::FolderNotEmpty),
             ("PERMISSION_DENIED", K::PermissionDenied),
             ("SYMLINK_LOOP", K::SymlinkLoop),
             ("FILE_TOO_LARGE", K::FileTooLarge),

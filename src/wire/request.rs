@@ -79,6 +79,14 @@ pub struct FileRequestJson<E = EditJson> {
     /// Delete the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<bool>,
+    /// Make an empty folder.
+    #[cfg_attr(feature = "mcp", schemars(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub make_folder: Option<bool>,
+    /// Remove a folder that the rest of the request leaves empty.
+    #[cfg_attr(feature = "mcp", schemars(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remove_folder: Option<bool>,
     /// Where to move the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rename_to: Option<String>,
@@ -141,6 +149,8 @@ impl<E> Default for FileRequestJson<E> {
             content: None,
             if_exists: None,
             delete: None,
+            make_folder: None,
+            remove_folder: None,
             rename_to: None,
             mode: None,
             encoding: None,
@@ -157,8 +167,32 @@ impl<F> RequestJson<F> {
 
 impl<E> FileRequestJson<E> {
     fn with_edits<D>(self, edits: Option<Vec<D>>) -> FileRequestJson<D> {
-        let Self { file_path, expected_hash, edits: _, content, if_exists, delete, rename_to, mode, encoding } = self;
-        FileRequestJson { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode, encoding }
+        let Self {
+            file_path,
+            expected_hash,
+            edits: _,
+            content,
+            if_exists,
+            delete,
+            make_folder,
+            remove_folder,
+            rename_to,
+            mode,
+            encoding,
+        } = self;
+        FileRequestJson {
+            file_path,
+            expected_hash,
+            edits,
+            content,
+            if_exists,
+            delete,
+            make_folder,
+            remove_folder,
+            rename_to,
+            mode,
+            encoding,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ import sys
 
 from blake3 import blake3
 
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 FILE_BYTES = 4 << 30
 LINE_BYTES = 65_536
 ENTRIES = 1_000_000

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::{history, load};
 use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::state::StateFolder;
 use crate::errno::{self, Errno};
 use crate::error::Result;
 use crate::fs::{Handle, Name};
@@ -32,7 +33,7 @@ enum Removed {
 }
 
 /// Folders, by path and identity.
-type Made = HashSet<(PathBuf, Identity)>;
+pub(crate) type Made = HashSet<(PathBuf, Identity)>;
 
 impl TransactionFolder<'_> {
     /// Removes the folders that the reverted transaction had made, children first, if they are empty and still the
@@ -62,7 +63,7 @@ impl TransactionFolder<'_> {
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
             let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
-            there == staged || again.get_or_init(|| self.made_again(reverted)).as_ref().is_ok_and(is_again)
+            there == staged || again.get_or_init(|| made_again(self.state, reverted)).as_ref().is_ok_and(is_again)
         };
         for record in reverted.entries.iter().rev() {
             let staged = match &record.change {
@@ -110,33 +111,6 @@ impl TransactionFolder<'_> {
         }
     }
 
-    /// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
-    /// file in the place of one of its folders.
-    fn made_again(&self, reverted: &Journal) -> Result<Made> {
-        let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
-        let mut same = HashSet::from([reverted.header.id.clone()]);
-        let mut undos = HashSet::new();
-        // The transactions that removed one of the folders, with its path.
-        let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
-        // Oldest first: a transaction is older than its undo.
-        for loaded in history(self.state)? {
-            let journal = loaded?.journal;
-            let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
-            takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
-            let (id, reverts) = (journal.header.id, journal.header.reverts);
-            let is_redo = reverts.iter().any(|it| undos.contains(it));
-            if reverts.iter().any(|it| same.contains(it)) {
-                undos.insert(id);
-            } else if is_redo {
-                same.insert(id);
-            }
-            let again = journal.entries.iter().filter_map(made_by);
-            let gives_back = |path: &PathBuf| reverts.iter().any(|it| takers.contains(&(it.clone(), path.clone())));
-            made.extend(again.filter(|(path, _)| is_redo || gives_back(path)));
-        }
-        Ok(made)
-    }
-
     /// Removes a folder if it is there and ours.
     fn remove_empty(&self, record: &Record, is_ours: impl FnOnce(&Identity) -> bool) -> std::io::Result<Removed> {
         let folder = record.path.parent();
@@ -159,6 +133,33 @@ impl TransactionFolder<'_> {
             _ => Ok(Removed::From(parent)),
         }
     }
+}
+
+/// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
+/// file in the place of one of its folders.
+pub(crate) fn made_again(state: &StateFolder, reverted: &Journal) -> Result<Made> {
+    let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
+    let mut same = HashSet::from([reverted.header.id.clone()]);
+    let mut undos = HashSet::new();
+    // The transactions that removed one of the folders, with its path.
+    let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
+    // Oldest first: a transaction is older than its undo.
+    for loaded in history(state)? {
+        let journal = loaded?.journal;
+        let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
+        takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
+        let (id, reverts) = (journal.header.id, journal.header.reverts);
+        let is_redo = reverts.iter().any(|it| undos.contains(it));
+        if reverts.iter().any(|it| same.contains(it)) {
+            undos.insert(id);
+        } else if is_redo {
+            same.insert(id);
+        }
+        let again = journal.entries.iter().filter_map(made_by);
+        let gives_back = |path: &PathBuf| reverts.iter().any(|it| takers.contains(&(it.clone(), path.clone())));
+        made.extend(again.filter(|(path, _)| is_redo || gives_back(path)));
+    }
+    Ok(made)
 }
 
 /// The folder that an entry makes.

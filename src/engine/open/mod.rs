@@ -273,6 +273,8 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
                 Change::Copy { .. } => "copy",
                 Change::Delete => "delete",
                 Change::Mode => "mode",
+                Change::MakeFolder => "folder",
+                Change::RemoveFolder => "remove_folder",
             };
             (file.path.to_path_buf(), word.to_owned())
         });

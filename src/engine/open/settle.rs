@@ -197,7 +197,11 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
     let edits = match &mut entry.change {
         Change::Edit { edits, .. } => edits,
         Change::Rename(_) | Change::Mode => return Some(Rebased { foreign_diff, applied: None }),
-        Change::Write { .. } | Change::Copy { .. } | Change::Delete => return None,
+        Change::Write { .. }
+        | Change::Copy { .. }
+        | Change::Delete
+        | Change::MakeFolder
+        | Change::RemoveFolder => return None,
     };
     // What is stored counts in the text, not in the bytes.
     let was_utf8 = std::str::from_utf8(old).is_ok();

@@ -1,6 +1,7 @@
 //! Undo and redo of committed transactions, one at a time or several at once.
 
 mod conflicts;
+mod folders;
 mod paths;
 mod read;
 mod reports;

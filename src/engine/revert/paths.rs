@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::folders::Going;
 use crate::engine::transaction::prepare::lock_targets::Targets;
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::ResolvedPath;
@@ -15,12 +16,22 @@ use crate::path::{AskedPath, RelPath};
 /// The paths of an undo: those that the transactions that it reverts have changed.
 pub(super) struct RevertPaths<'a> {
     entries: &'a IndexVec<EntryIndex, Record>,
+    going: &'a Going,
     paths: Vec<AskedPath>,
 }
 
 impl<'a> RevertPaths<'a> {
-    pub(super) fn of(entries: &'a IndexVec<EntryIndex, Record>) -> Self {
-        Self { entries, paths: entries.iter().map(|record| record.path.asked()).collect() }
+    pub(super) fn of(entries: &'a IndexVec<EntryIndex, Record>, going: &'a Going) -> Self {
+        Self { entries, going, paths: entries.iter().map(|record| record.path.asked()).collect() }
+    }
+
+    /// Returns whether the folder at the path of an entry goes by an entry of the revert.
+    fn removes(&self, record: &Record) -> bool {
+        match record.change {
+            RecordedChange::FileToFolder { .. } => true,
+            RecordedChange::Folder { .. } => self.going.contains(record.path.as_path()),
+            _ => false,
+        }
     }
 }
 
@@ -44,10 +55,7 @@ impl Targets for RevertPaths<'_> {
                 }
                 Ok(mut place) => {
                     let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
-                    if is_folder
-                        && place.path == record.path
-                        && matches!(record.change, RecordedChange::FileToFolder { .. })
-                    {
+                    if is_folder && place.path == record.path && self.removes(record) {
                         place.make_way();
                     }
                     places.push(place);

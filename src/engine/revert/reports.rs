@@ -1,5 +1,8 @@
 //! The reports of the files that a revert changes.
 
+use std::collections::HashSet;
+use std::path::Path;
+
 use super::reversal::Reversal;
 use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation};
@@ -7,8 +10,8 @@ use crate::engine::store::snapshot;
 use crate::engine::{Engine, Run};
 use crate::error::Result;
 use crate::index::{EntryIndex, IndexVec};
-use crate::journal::RecordedChange;
 use crate::journal::reverse::PresentTarget;
+use crate::journal::{Record, RecordedChange};
 use crate::text::diff;
 
 impl Engine {
@@ -21,6 +24,10 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
+        // The report of the file that took the place of a folder stands for the folders in that.
+        let became_file = reversal.entries.iter().filter(|it| matches!(it.change, RecordedChange::FolderToFile { .. }));
+        let became_file: HashSet<&Path> = became_file.map(|record| record.path.as_path()).collect();
+        let is_in_file = |record: &Record| record.path.as_path().ancestors().any(|path| became_file.contains(path));
         for (entry, record) in reversal.entries.numbered() {
             let now = &now[entry];
             let operation = match record.change {
@@ -28,6 +35,8 @@ impl Engine {
                 RecordedChange::Edit { .. } => Operation::Replace,
                 RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
+                RecordedChange::Folder { .. } if now.within.is_some() => Operation::RemoveFolder,
+                RecordedChange::RemoveFolder { .. } if !is_in_file(record) => Operation::Folder,
                 RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
             };
             let path = record.path.as_path().to_owned();

@@ -1,8 +1,10 @@
 //! Undo: a transaction of its own reverts a committed one, and can be undone as well.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use super::conflicts::advised;
+use super::folders::leave_filled;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
 use super::reversal::Reversal;
 use super::since::RevertWhat;
@@ -19,7 +21,7 @@ use crate::engine::transaction::{Ready, Transaction};
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::journal::Journal;
-use crate::journal::reverse::reverse;
+use crate::journal::reverse::{conflict, reverse};
 
 fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo").with_next([NextStep::Log])
@@ -153,7 +155,8 @@ impl Engine {
     ) -> Result<Report> {
         let (state, to_revert) = self.to_revert(found, what)?;
         let reversal = Reversal::of(&to_revert.parts);
-        let targets = RevertPaths::of(&reversal.entries);
+        let going = self.going_folders(&reversal, &state)?;
+        let targets = RevertPaths::of(&reversal.entries, &going);
         let (places, parents, locks) = if options.dry_run {
             let (places, parents) = self.resolve_unlocked(&targets, found, warnings)?;
             (places, parents, None)
@@ -163,12 +166,17 @@ impl Engine {
         };
         let read_at = Instant::now();
         let pasts = PathHistory::each(self, &state, &to_revert.parts);
-        let places = RevertedPaths::from(places);
+        let mut places = RevertedPaths::from(places);
+        let filled = leave_filled(&reversal.entries, &mut places);
         let present = self.present(&reversal, &pasts, (&places, &parents), options.rebase, run)?;
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
             .map_err(|error| advised(error, options.rebase))?;
+        if plan.is_empty() && !filled.is_empty() {
+            // Otherwise the folder that stays is a warning: the files count more.
+            return Err(conflict(filled));
+        }
         for (entry, place) in places.numbered() {
             self.check_restorable(place, &present.targets[entry], &parents)?;
         }
@@ -189,6 +197,7 @@ impl Engine {
             targets,
             parents,
             folder_metadata,
+            folder_modes: HashMap::new(),
             read_at,
             origin,
             gate,

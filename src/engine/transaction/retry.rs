@@ -116,7 +116,7 @@ fn is_for_any_content(file: &FileRequest) -> bool {
             Change::Copy { edits, .. } => is_by_text(edits),
             Change::Write { if_exists, .. } => *if_exists == IfExists::Fail,
             Change::Rename(rename) => rename.if_exists == IfExists::Fail,
-            Change::Mode => true,
+            Change::Mode | Change::MakeFolder | Change::RemoveFolder => true,
             Change::Delete => false,
         }
 }

@@ -88,7 +88,7 @@ fn anything_after_the_seal_is_refused() {
 
 #[test]
 fn another_version_is_named_as_one() {
-    assert_eq!(scan(&chained(&[r#"{"txedit":3,"whatever":[]}"#])), Err(Corrupt::Version(3)));
+    assert_eq!(scan(&chained(&[r#"{"txedit":4,"whatever":[]}"#])), Err(Corrupt::Version(4)));
 }
 
 /// Lines with valid digests.

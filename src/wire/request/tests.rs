@@ -288,15 +288,17 @@ fn any_edit() -> impl Strategy<Value = EditJson> {
 fn any_file() -> impl Strategy<Value = FileRequestJson> {
     let text = || proptest::option::of(any::<String>());
     let edits = proptest::option::of(proptest::collection::vec(any_edit(), 0..3));
-    let flag = proptest::option::of(any::<bool>());
-    (text(), text(), edits, text(), text(), flag, text(), text(), text()).prop_map(
-        |(file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode, encoding)| FileRequestJson {
+    let flag = || proptest::option::of(any::<bool>());
+    (text(), text(), edits, text(), text(), (flag(), flag(), flag()), text(), text(), text()).prop_map(
+        |(file_path, expected_hash, edits, content, if_exists, flags, rename_to, mode, encoding)| FileRequestJson {
             file_path,
             expected_hash,
             edits,
             content,
             if_exists,
-            delete,
+            delete: flags.0,
+            make_folder: flags.1,
+            remove_folder: flags.2,
             rename_to,
             mode,
             encoding,

@@ -190,6 +190,46 @@ fn nothing_that_others_write_is_lost_where_a_folder_becomes_a_file() {
     explore(&scripts::folder_to_file(), &all, 150);
 }
 
+#[test]
+fn nothing_that_others_write_is_lost_where_folders_are_made() {
+    let mut all = creations("/w/deep", "theirs\n");
+    all.extend(creations("/w/deep/er/theirs", "theirs\n"));
+    all.extend(creations("/w/private/theirs", "theirs\n"));
+    all.push(("/w/private", ForeignDeed::MoveFolder("/w/elsewhere".into())));
+    explore(&scripts::folders_made(), &all, 150);
+}
+
+#[test]
+fn nothing_that_others_write_is_lost_where_folders_are_removed() {
+    let mut all = deeds("/w/sub/d", "d one\n", "d two\n");
+    all.extend(creations("/w/sub/theirs", "theirs\n"));
+    all.extend(creations("/w/sub/in/theirs", "theirs\n"));
+    all.extend(creations("/w/sub/in/empty/theirs", "theirs\n"));
+    all.extend(creations("/w/sub", "theirs\n"));
+    all.push(("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into())));
+    all.push(("/w/sub/in/empty", ForeignDeed::MoveFolder("/w/elsewhere".into())));
+    explore(&scripts::folders_removed(), &all, 200);
+}
+
+#[test]
+fn crashes_of_a_contended_commit_with_folders_leave_old_or_new() {
+    explore_once(&scripts::folders_made().contended());
+    explore_once(&as_on_fuse(&scripts::folders_removed()));
+}
+
+#[test]
+fn a_check_decides_about_folders_whenever_it_crashes() {
+    explore_once(&scripts::folders_checked(|_| true).named("a check that passes"));
+    explore_once(&scripts::folders_checked(|_| false).named("a check that fails"));
+    let uses = |machine: &SimFs| {
+        // Empty, so that a power loss takes nothing of their contents.
+        drop((machine.create("/w/deep/er/built", b""), machine.make_folders("/w/sub")));
+        drop(machine.create("/w/sub/built", b""));
+        false
+    };
+    explore_once(&scripts::folders_checked(uses).named("a check that uses them"));
+}
+
 fn injected(script: &txedit::testing::Script) {
     let explorer = seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() });
     for injected in [explorer.inject(script, None, 2), explorer.inject_into_recovery(script, 64)] {
@@ -202,6 +242,8 @@ fn injected(script: &txedit::testing::Script) {
 fn the_promise_holds_whatever_call_fails() {
     injected(&scripts::file_to_folder());
     injected(&scripts::folder_to_file());
+    injected(&scripts::folders_made());
+    injected(&scripts::folders_removed());
 }
 
 /// What is in a folder that could not be rolled back waits for the recovery with it.

@@ -151,7 +151,7 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         let why = refusal(line, from, to);
         assert!(matches!(why, Corrupt::Unexpected { line: at, .. } if at == line), "{to}: {why}");
     }
-    assert_eq!(refusal(1, "\"txedit\":2", "\"txedit\":3"), Corrupt::Version(3));
+    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":4"), Corrupt::Version(4));
     let mut longer = example().to_vec();
     longer.extend_from_slice(&chained(["{}"]));
     assert!(scan(&longer).is_err(), "something follows the seal");
@@ -161,7 +161,7 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
 fn example_of_version_1() -> Vec<u8> {
     let attributes = format!(",\"attributes\":\"{ATTRIBUTES}\"");
     let records = lines(example()).into_iter().map(|(_, json)| {
-        let json = json.replace("\"txedit\":2", "\"txedit\":1").replace(&attributes, "");
+        let json = json.replace("\"txedit\":3", "\"txedit\":1").replace(&attributes, "");
         json.replace(",\"user\":1000,\"group\":1000", "")
     });
     let records: Vec<String> = records.collect();
@@ -201,6 +201,16 @@ fn version_1_is_read() {
     let records =
         lines(mixed.as_bytes()).into_iter().map(|(digest, json)| if digest == line { &*with_owner } else { json });
     assert!(matches!(scan(&chained(records)), Err(Corrupt::Unexpected { line: 3, .. })));
+}
+
+#[test]
+fn version_2_is_read() {
+    let records = lines(example()).into_iter().map(|(_, json)| json.replace("\"txedit\":3", "\"txedit\":2"));
+    let records: Vec<String> = records.collect();
+    let old = chained(records.iter().map(String::as_str));
+    let journal = scan(&old).unwrap();
+    assert_eq!((journal.header.version, &journal.entries), (2, &example_journal().entries));
+    assert_eq!(encode(&journal), old);
 }
 
 #[test]

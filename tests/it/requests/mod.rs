@@ -3,6 +3,7 @@
 mod bad_request;
 mod bad_target;
 mod encodings;
+mod folders;
 mod globs;
 mod large;
 mod many;

@@ -40,6 +40,8 @@ impl AskedFile<'_> {
             Change::Write { .. } if before.is_some() => Operation::Replace,
             Change::Write { .. } | Change::Copy { .. } => Operation::Create,
             Change::Mode => Operation::Mode,
+            Change::MakeFolder => Operation::Folder,
+            Change::RemoveFolder => Operation::RemoveFolder,
         };
         let shows_diff = self.request.dry_run || self.request.verbose;
         let content = new.filter(|_| shows_diff || self.request.include_content).map(|new| {

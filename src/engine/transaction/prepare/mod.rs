@@ -3,6 +3,7 @@
 //! Architecture invariant: nothing is written here.
 
 pub(crate) mod file_report;
+pub(crate) mod folder_modes;
 pub(crate) mod lock_targets;
 pub(crate) mod other_files;
 pub(crate) mod permissions;

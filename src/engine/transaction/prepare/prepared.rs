@@ -28,6 +28,8 @@ pub(crate) struct Prepared {
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// The metadata of new folders that do not get what their parent gives them.
     pub folder_metadata: HashMap<RelPath, Metadata>,
+    /// The modes of new folders for which one was asked.
+    pub folder_modes: HashMap<RelPath, u32>,
     /// The time at which reading began.
     pub read_at: Instant,
     pub origin: TransactionOrigin,

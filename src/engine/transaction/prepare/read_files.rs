@@ -44,8 +44,8 @@ impl FileReading<'_, '_> {
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.verbose || request.include_content;
         // An entry that leaves a path does not matter to the new file that takes it.
-        let is_new =
-            matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
+        let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. } | Change::MakeFolder)
+            && self.vacated.contains_key(&subject);
         let large = match &entry.change {
             Change::Edit { edits, .. } if !shows => {
                 self.reader.read_large(subject, (edits, entry.encoding)).map_err(named)?
@@ -80,7 +80,7 @@ impl FileReading<'_, '_> {
             elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file)).at(&entry.path)
         })?;
         let new = match entry.change {
-            Change::Delete => None,
+            Change::Delete | Change::MakeFolder | Change::RemoveFolder => None,
             _ => builder.becomes(target_ids.destination.unwrap_or(subject)),
         };
         let source = self.reader.source(subject).filter(|_| !is_new);

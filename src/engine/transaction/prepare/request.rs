@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::folder_modes;
 use super::lock_targets::Parents;
 use super::permissions::Permissions;
 use super::prepared::{Prepared, Sources, TransactionOrigin};
@@ -55,6 +56,7 @@ impl Engine {
         if !self.allows_set_id {
             set_id::check(request, &resolved)?;
         }
+        let folder_modes = folder_modes::of(request, &resolved, user)?;
         let read_at = Instant::now();
         let leaving = resolved.target_ids.numbered().zip(&request.files).filter(|(_, entry)| entry.vacates());
         let vacated: HashMap<TargetIndex, FileIndex> =
@@ -87,10 +89,20 @@ impl Engine {
         let gate = self.gate(request.check.as_ref())?;
         let folder_metadata = HashMap::new();
         let (again, contended) = (false, None);
-        Ok((
-            Prepared { plan, sources, targets, parents, folder_metadata, read_at, origin, gate, again, contended },
-            reports,
-        ))
+        let prepared = Prepared {
+            plan,
+            sources,
+            targets,
+            parents,
+            folder_metadata,
+            folder_modes,
+            read_at,
+            origin,
+            gate,
+            again,
+            contended,
+        };
+        Ok((prepared, reports))
     }
 
     fn targets(

@@ -29,6 +29,8 @@ struct Part {
     is_left: bool,
     /// True if the request puts a new file there.
     is_new: bool,
+    /// True if the request removes the folder there.
+    removes_folder: bool,
 }
 
 /// The places of a request, each once, and their roles for each file.
@@ -54,15 +56,17 @@ impl RequestPaths {
         for (file, entry) in files.enumerate() {
             let file = FileIndex(file);
             let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
-            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: entry.vacates(), is_new });
-            let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
+            let (path, removes_folder) = (entry.path.clone(), matches!(entry.change, Change::RemoveFolder));
+            parts.push(Part { file, field: SUBJECT, path, is_left: entry.vacates(), is_new, removes_folder });
+            let part =
+                |field, path, is_new| Part { file, field, path, is_left: false, is_new, removes_folder: false };
             if let Some(to) = entry.destination() {
                 parts.push(part(DESTINATION, to.path.clone(), true));
             }
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
             }
-            if with_backups {
+            if with_backups && !entry.is_of_folder() {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
                 parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
@@ -104,7 +108,9 @@ impl RequestPaths {
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file.0];
             // A file that is only read need not be one that can be changed.
-            let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
+            // Nor is a folder that is there already.
+            let is_there = matches!(entry.change, Change::MakeFolder) && is_folder(place);
+            let checked = if part.field == ORIGIN || is_there { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.message().to_owned());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
@@ -114,31 +120,31 @@ impl RequestPaths {
         findings.finish()
     }
 
-    /// Verifies that everything is removed from a folder that makes way for a file, and nothing is put into it.
+    /// Verifies that everything is removed from a folder that goes, and nothing is put into it. Where a file takes its
+    /// place, the folders in it go by themselves.
     fn check_folders(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
-        let leaving: HashSet<&Path> =
-            places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
+        let leaving = self.parts.iter().zip(places).filter(|(_, place)| place.within.is_some());
+        let leaving: HashMap<&Path, &Part> = leaving.map(|(part, place)| (place.path.as_path(), part)).collect();
         if leaving.is_empty() {
             return Ok(());
         }
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
+            let goes_anyway = |kind: FileKind| kind == FileKind::Folder && !part.removes_folder;
             let left = place.within.iter().flatten();
-            let mut left = left.filter(|(path, kind)| *kind != FileKind::Folder && !vacated.contains(path));
+            let mut left = left.filter(|(path, kind)| !goes_anyway(*kind) && !vacated.contains(path));
             if let Some((first, _)) = left.next() {
                 let more = match left.count() {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
-                let message = format!(
-                    "{} is a folder, and {first} in it stays{more}: delete or move all that is in it, or name another file",
-                    part.path.display()
-                );
-                part.find(&mut findings, ErrorKind::NotARegularFile, message);
+                let (kind, message) = part.refuse_filled(first, &more);
+                part.find(&mut findings, kind, message);
             }
-            let folder = place.path.as_path().ancestors().skip(1).find(|above| leaving.contains(above));
-            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file.0])) {
-                let message = format!("{} would be in {}, which becomes a file", part.path.display(), folder.display());
+            let folder = place.path.as_path().ancestors().skip(1).find_map(|above| leaving.get_key_value(above));
+            if let Some((folder, goes)) = folder.filter(|_| part.is_result(&request.files[part.file.0])) {
+                let fate = if goes.removes_folder { "is removed" } else { "becomes a file" };
+                let message = format!("{} would be in {}, which {fate}", part.path.display(), folder.display());
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
         }
@@ -165,8 +171,8 @@ impl RequestPaths {
                 part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
                 continue;
             }
-            let is_source =
-                part.field == SUBJECT && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
+            let is_made = matches!(entry.change, Change::Write { .. } | Change::Copy { .. } | Change::MakeFolder);
+            let is_source = part.field == SUBJECT && !is_made;
             let is_result = part.field != SUBJECT || !entry.vacates();
             let earlier = [
                 is_source.then(|| sources.insert(&place.path, part.file)),
@@ -254,10 +260,13 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let left = places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.clone());
     let left: HashSet<RelPath> = left.collect();
     let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
+    // Something in it is removed, or the folder itself.
+    let makes_way = |path: &RelPath| folders.contains(path.as_path()) || left.contains(path);
     for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
         match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
             Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
-            None if place.stat.is_some() && part.is_new && folders.contains(place.path.as_path()) => place.make_way(),
+            None if place.stat.is_some() && part.is_new && makes_way(&place.path) => place.make_way(),
+            None if part.removes_folder && !place.is_link => place.make_way(),
             None => {}
         }
     }
@@ -288,6 +297,11 @@ impl Part {
         let if_exists = match (self.field, &entry.change) {
             (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
             (SUBJECT, Change::Copy { .. }) => IfExists::Fail,
+            (SUBJECT, Change::MakeFolder) if is_folder(place) => {
+                return Some((ErrorKind::FileExists, format!("{path} is a folder already")));
+            }
+            (SUBJECT, Change::MakeFolder) => IfExists::Fail,
+            (SUBJECT, Change::RemoveFolder) => return self.refuse_removal(place),
             (ORIGIN, _) => return self.refuse_origin(place),
             (SUBJECT, _) if place.stat.is_none() => {
                 return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
@@ -305,7 +319,38 @@ impl Part {
     }
 }
 
+/// Returns whether a folder is at a place, and stays one.
+fn is_folder(place: &ResolvedPath) -> bool {
+    place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
+}
+
 impl Part {
+    /// The reason why a folder cannot be removed, if there is one; what is in it is looked at later.
+    fn refuse_removal(&self, place: &ResolvedPath) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        match &place.stat {
+            None if place.within.is_some() => None,
+            None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),
+            Some(_) if place.is_link => {
+                Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, not a folder")))
+            }
+            Some(_) => Some((ErrorKind::NotARegularFile, format!("{path} is not a folder: use `delete`"))),
+        }
+    }
+
+    /// The error for a folder that goes although `first`, and `more`, would stay in it.
+    fn refuse_filled(&self, first: &RelPath, more: &str) -> (ErrorKind, String) {
+        let path = self.path.display();
+        if self.removes_folder {
+            let message = format!("{path} is not empty: {first} in it stays{more}; delete or move all that is in it");
+            return (ErrorKind::FolderNotEmpty, message);
+        }
+        let message = format!(
+            "{path} is a folder, and {first} in it stays{more}: delete or move all that is in it, or name another file"
+        );
+        (ErrorKind::NotARegularFile, message)
+    }
+
     /// The reason why a backup cannot have this name: another file is there, or a symlink leads to one.
     fn refuse_backup(&self, place: &ResolvedPath, is_free: bool) -> Option<(ErrorKind, String)> {
         let path = self.path.display();

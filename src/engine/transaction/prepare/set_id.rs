@@ -12,7 +12,7 @@ const SET_ID: u32 = 0o6000;
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
     for (entry, (file, target_ids)) in request.files.iter().zip(resolved.target_ids.numbered()) {
-        let Some(Mode::Bits(bits)) = entry.mode else { continue };
+        let Some(Mode::Bits(bits)) = entry.mode.filter(|_| !entry.is_of_folder()) else { continue };
         let had = resolved.places[target_ids.subject].stat.as_ref().map_or(0, |stat| stat.mode);
         if bits & SET_ID & !had != 0 {
             let message = format!(

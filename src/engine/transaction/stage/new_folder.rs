@@ -23,10 +23,13 @@ impl Staging<'_> {
             move |e| Error::io(verb, &path, e)
         };
         let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let metadata = match prepared.folder_metadata.get(&planned.path) {
+        let mut metadata = match prepared.folder_metadata.get(&planned.path) {
             Some(metadata) => metadata.clone(),
             None => workspace.fs().inherited(parent, true).map_err(io("ask what would be inherited by"))?,
         };
+        if let Some(mode) = prepared.folder_modes.get(&planned.path) {
+            metadata.mode = *mode;
+        }
         workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
         let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
         if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {

@@ -122,6 +122,18 @@ fn a_file_and_a_folder_that_become_each_other_are_old_or_new_after_a_crash_and_s
 }
 
 #[test]
+fn folders_that_are_made_are_old_or_new_after_a_crash_and_so_is_the_undo() {
+    explore(&scripts::folders_made());
+    explore_once(&scripts::folders_made().undo());
+}
+
+#[test]
+fn folders_that_are_removed_are_old_or_new_after_a_crash_and_so_is_the_undo() {
+    explore(&scripts::folders_removed());
+    explore_once(&scripts::folders_removed().undo());
+}
+
+#[test]
 fn names_that_change_places_are_old_or_new_after_a_crash() {
     explore(&scripts::change_places());
 }

@@ -162,6 +162,40 @@ pub(crate) fn folder_to_file() -> Script {
     Script::new("folder to file", setup).apply(request(vec![deletes("sub/d"), creates("sub", "sub two\n")]))
 }
 
+pub(crate) fn makes(path: &str) -> FileRequest {
+    file(path, Change::MakeFolder)
+}
+
+pub(crate) fn removes(path: &str) -> FileRequest {
+    file(path, Change::RemoveFolder)
+}
+
+/// Folders of which the inner one is empty, in one that is not.
+fn nested(machine: &SimFs) {
+    files(machine);
+    machine.make_folders("/w/sub/in/empty").unwrap();
+    machine.set_mode("/w/sub/in", 0o750).unwrap();
+    machine.advance(Duration::from_secs(60));
+}
+
+/// Folders are made, of which no file needs any.
+pub(crate) fn folders_made() -> Script {
+    let private = makes("private").mode(Mode::Bits(0o700));
+    script("folders made").apply(request(vec![makes("deep/er"), private, replaces("a", "one", "two")]))
+}
+
+/// A folder is removed with what is in it.
+pub(crate) fn folders_removed() -> Script {
+    let all = vec![removes("sub/in/empty"), removes("sub/in"), deletes("sub/d"), removes("sub")];
+    Script::new("folders removed", nested).apply(request(all))
+}
+
+/// The same with a check, which decides.
+pub(crate) fn folders_checked(passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Script {
+    let all = vec![removes("sub/in/empty"), removes("sub/in"), deletes("sub/d"), removes("sub"), makes("deep/er")];
+    Script::new("folders", nested).apply_checked(request(all), passes)
+}
+
 /// Both at a time.
 pub(crate) fn file_and_folder() -> Script {
     script("file and folder").apply(request(vec![renames("a", "a/d"), renames("sub/d", "sub")]))
