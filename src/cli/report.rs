@@ -79,6 +79,9 @@ fn push_file(text: &mut String, file: &FileReport, options: &CommonOptions) {
     if let Some(to) = &file.extras.renamed_to {
         let _ = write!(text, " -> {}", shown(options.shown(to)));
     }
+    if let Some(target) = &file.extras.symlink_to {
+        let _ = write!(text, ", a symlink to {}", shown(target));
+    }
     if file.operation != Operation::Edit && file.edits.is_empty() {
         text.push('\n');
         return;

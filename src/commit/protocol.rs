@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::step::{DropStep, FinishStep, RollbackStep, StepPhase, Terms};
 use super::{backward, forward};
+use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::index::{EntryIndex, FileIndex};
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
@@ -56,6 +57,8 @@ pub struct Protocol {
     pub is_bound: fn(&str, &str) -> bool,
     /// Whether size and time prove that a content is unchanged: [`recover::is_told_by_time`].
     pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
+    /// Whether a symlink that a swap brought out has the target that was read, by their digests: [`is_same_target`].
+    pub is_same_target: fn(&Digest, &Digest) -> bool,
     /// Whether the edits of a request may be made again while they are swapped: [`have_entries`].
     pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
@@ -83,6 +86,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_of_owner,
     is_bound,
     is_told_by_time: recover::is_told_by_time,
+    is_same_target,
     have_entries,
     room_for,
 };
@@ -105,6 +109,12 @@ pub const fn is_of_owner(folder: u32, workspace: u32) -> bool {
 #[must_use]
 pub fn is_bound(id: &str, probed: &str) -> bool {
     id.split_once(' ').is_some_and(|(_, bound)| bound == probed)
+}
+
+/// Returns whether two symlinks have the same target. Size and times do not tell: whoever replaces one can set them.
+#[must_use]
+pub fn is_same_target(read: &Digest, found: &Digest) -> bool {
+    read == found
 }
 
 /// Returns whether each file of a request has an entry, which says for which file it was made. A file that is already

@@ -58,7 +58,8 @@ pub(super) fn applied(before: &Tree, asked: &Patch) -> Result<Tree, ErrorKind> {
                     None => (path, new, IfExists::Replace),
                 }
             }
-            Change::Mode | Change::MakeFolder | Change::RemoveFolder => continue,
+            Change::Take { .. } => unreachable!("no patch gives files away"),
+            Change::Mode | Change::Symlink { .. } | Change::MakeFolder | Change::RemoveFolder => continue,
         };
         if after.insert(path, new).is_some() && if_exists == IfExists::Fail {
             return Err(ErrorKind::FileExists);

@@ -152,6 +152,8 @@ pub struct Extra {
     pub diff: Option<String>,
     /// The changes of another program to the file, as a diff, before the staged edits were carried over to it.
     pub rebased: Option<String>,
+    /// What it leads to, if it is a symlink now.
+    pub symlink_to: Option<PathBuf>,
     /// True if the file is still as the request left it; only present if the request was committed before.
     pub in_place: Option<bool>,
     /// Warnings about this file.
@@ -166,6 +168,7 @@ impl Extra {
         content: None,
         diff: None,
         rebased: None,
+        symlink_to: None,
         in_place: None,
         warnings: Vec::new(),
     };

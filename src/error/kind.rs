@@ -18,7 +18,7 @@ pub enum ErrorKind {
     FileNotFound,
     /// A file is there already.
     FileExists,
-    /// A folder, pipe, socket, device, or a symlink that would itself be deleted or renamed.
+    /// A folder, pipe, socket or device; or a symlink, where a file or folder is wanted.
     NotARegularFile,
     /// A folder that is to be removed has something in it that stays; the message names it.
     FolderNotEmpty,

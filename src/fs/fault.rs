@@ -33,12 +33,15 @@ pub enum FaultOperation {
     MayWrite,
     List,
     ReadAt,
+    ReadLink,
     Attributes,
     Inherited,
     FileSystem,
     Host,
     MakeFolder,
     Create,
+    Symlink,
+    SetLinkMetadata,
     WriteAt,
     CopyRange,
     SetFlags,
@@ -61,6 +64,8 @@ impl FaultOperation {
             self,
             Op::MakeFolder
                 | Op::Create
+                | Op::Symlink
+                | Op::SetLinkMetadata
                 | Op::WriteAt
                 | Op::CopyRange
                 | Op::SetFlags
@@ -337,6 +342,10 @@ impl Fs for FaultFs {
         })
     }
 
+    fn read_link(&self, name: Name<'_>) -> io::Result<Vec<u8>> {
+        self.call(FaultOperation::ReadLink, &name.path(), || self.inner.read_link(name))
+    }
+
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
         self.call(FaultOperation::Attributes, handle.path(), || self.inner.attributes(handle))
     }
@@ -363,6 +372,16 @@ impl Fs for FaultFs {
 
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
         self.call(FaultOperation::Create, &name.path(), || self.inner.create(name, mode))
+    }
+
+    fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)> {
+        self.call(FaultOperation::Symlink, &name.path(), || self.inner.symlink(name, target))
+    }
+
+    fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()> {
+        self.making(&FaultCall::new(FaultOperation::SetLinkMetadata, name.path()), || {
+            self.inner.set_link_metadata(name, now, wanted)
+        })
     }
 
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {

@@ -334,6 +334,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>>;
     /// Reads up to `buffer.len()` bytes; 0 at the end.
     fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// The bytes of a symlink's target; an error if the name is no symlink.
+    fn read_link(&self, name: Name<'_>) -> io::Result<Vec<u8>>;
     /// The extended attributes and flags of a file or folder, as far as a copy can have them.
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes>;
     /// The metadata that the system would give to a new file (or folder) in `folder`: umask, set-group-id, default ACL.
@@ -359,6 +361,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Makes a file with exactly these permission bits, open for reading and writing, and reads its metadata; the name
     /// must be free. The folder may pass attributes on to it.
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)>;
+    /// Makes a symlink with this target, and reads its metadata; the name must be free. It has no handle, so that nothing
+    /// but a sync of its folder, or of the file system, makes it durable.
+    fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)>;
+    /// Sets owner and time of a symlink itself, skipping what is right in `now` already. It has no other metadata.
+    fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()>;
     /// Writes some of `bytes`, at least one; returns the number.
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
     /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. It often copies less

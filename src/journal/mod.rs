@@ -38,8 +38,8 @@ pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
-/// The version of the format that is written. Versions 1, which records neither owners nor attributes, and 2, which
-/// removes no folder by itself, can be read.
+/// The version of the format that is written. Versions 1, which records neither owners nor attributes, and 2, which has
+/// no symlinks and removes no folder by itself, can be read.
 pub const VERSION: u64 = 3;
 
 /// A verified journal.

@@ -12,7 +12,7 @@ use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::path::RelPath;
-use crate::plan::{Access, FileState};
+use crate::plan::{Access, FileState, LINK_MODE};
 
 /// Appends lines to a journal's bytes, each with the digest that chains it.
 #[derive(Debug, Default)]
@@ -199,7 +199,12 @@ impl From<&FileState> for StateField {
 impl StateField {
     fn read(&self, version: u64) -> Result<FileState, &'static str> {
         let octal = self.mode.len() == 4 && self.mode.bytes().all(|b| (b'0'..=b'7').contains(&b));
-        let mode = u32::from_str_radix(&self.mode, 8).ok().filter(|_| octal).ok_or("a mode")?;
+        let mode = u32::from_str_radix(&self.mode, 8).ok();
+        let is_link = version > 2 && mode == Some(LINK_MODE) && self.mode.len() == 6;
+        let mode = mode.filter(|_| octal || is_link).ok_or("a mode")?;
+        if is_link && self.attributes.is_some() {
+            return Err("no attributes of a symlink");
+        }
         let digest = |digits: &String| digits.parse().map_err(|_| "a digest");
         let access = match (version, self.user, self.group, &self.attributes) {
             (1, None, None, None) => None,

@@ -12,18 +12,18 @@ use super::{Header, JournalState, Record, RecordedChange};
 use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::limits;
-use crate::plan::{Access, FileState};
+use crate::plan::{Access, FileState, LINK_MODE};
 
 /// The observed state of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Seen {
     /// Nothing.
     Missing,
-    /// A regular file.
+    /// A regular file, or a symlink itself.
     File {
-        /// The digest of its content.
+        /// The digest of its content; of a symlink, of its target.
         digest: Digest,
-        /// Its permission bits.
+        /// Its permission bits; of a symlink [`LINK_MODE`].
         mode: u32,
         /// Its owner and attributes.
         access: Access,
@@ -342,9 +342,10 @@ pub fn is_original_gone(record: &Record, observed: &Observed) -> bool {
 #[must_use]
 pub fn may_go(record: &Record, state: JournalState, seen: Seen) -> bool {
     match (state, seen) {
-        (JournalState::Done, Seen::File { digest, .. }) => {
-            record.change.before().is_some_and(|before| before.digest == digest)
-        }
+        (JournalState::Done, Seen::File { digest, mode, .. }) => record
+            .change
+            .before()
+            .is_some_and(|before| before.digest == digest && before.is_link() == (mode == LINK_MODE)),
         (JournalState::Done, Seen::Folder(folder)) => record.change.folder_before() == Some(&folder),
         (JournalState::Done, _) => false,
         _ => is_new(record, seen),
@@ -450,11 +451,16 @@ impl<'a> States<'a> {
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
         let is_alike = |state: &FileState| state.has_metadata(mode, Some(access));
+        // A file with the target of a symlink as its content is something else.
+        let is_of_kind = |state: &FileState| state.is_link() == (mode == LINK_MODE);
         // The original must be exactly as it was read: otherwise a permission revoked meanwhile would be deleted
         // together with it.
         if self.old.is_some_and(|old| old.digest == digest && is_alike(old)) {
             PlaceState::Old
-        } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_metadata || is_alike(new))) {
+        } else if self
+            .new
+            .is_some_and(|new| new.digest == digest && is_of_kind(new) && (!self.by_metadata || is_alike(new)))
+        {
             PlaceState::New
         } else {
             PlaceState::Other

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Access, Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
+use super::{Access, Entry, FileState, LINK_MODE, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::charset::Charset;
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
@@ -132,7 +132,9 @@ impl Builder {
         }
         let mut applied = Vec::new();
         let new = match &request.change {
-            request::Change::Delete | request::Change::RemoveFolder => None,
+            // What is given away is filled in by [`Self::take`].
+            request::Change::Delete | request::Change::RemoveFolder | request::Change::Take { .. } => None,
+            request::Change::Symlink { target, .. } => Some(self.linked(target_ids.subject, target)),
             request::Change::MakeFolder => {
                 self.fates[target_ids.subject].made_by = Some(file);
                 None
@@ -218,6 +220,23 @@ impl Builder {
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode, access };
         let metadata_of = stays.map(|_| SourceId::from(at));
         New { state, content: NewContent::Bytes(content.to_vec()), metadata_of, keeps_time: false }
+    }
+
+    /// Records that a file of the request puts one that is given away, `source`, at its subject.
+    pub fn take(&mut self, file: FileIndex, at: TargetIndex, (source, state): (SourceId, FileState)) {
+        let content = NewContent::Held(source);
+        self.fates[at].filled = Some((file, New { state, content, metadata_of: Some(source), keeps_time: true }));
+    }
+
+    /// A symlink. It belongs to whom the file or symlink in its place belonged to, and has no other metadata.
+    fn linked(&self, at: TargetIndex, to: &[u8]) -> New {
+        let fate = &self.fates[at];
+        let stays = fate.before.filter(|_| fate.vacated_by.is_none());
+        let access = stays.map_or(fate.target.new_access, |before| before.access);
+        let access = access.map(|access| Access { attributes: None, ..access });
+        let state = FileState { digest: Digest::of(to), size: to.len() as u64, mode: LINK_MODE, access };
+        let metadata_of = stays.map(|_| SourceId::from(at));
+        New { state, content: NewContent::Bytes(to.to_vec()), metadata_of, keeps_time: false }
     }
 
     /// The plan in normal form. Entries without an effect are dropped.

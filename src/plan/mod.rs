@@ -47,14 +47,18 @@ pub enum PlannedChange {
     RemoveFolder,
 }
 
-/// The state of a file as far as recovery can recognise it.
+/// The mode of a symlink in its state: its type and nothing else, as git writes it. Its permissions mean nothing. No file
+/// has this mode, so that none is taken for a symlink, or a symlink for a file with its target as content.
+pub const LINK_MODE: u32 = 0o120_000;
+
+/// The state of a file, or of a symlink, as far as recovery can recognise it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileState {
-    /// The digest of its content.
+    /// The digest of its content; of a symlink, of its target's bytes.
     pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,
-    /// Its permission, set-id and sticky bits.
+    /// Its permission, set-id and sticky bits; of a symlink [`LINK_MODE`].
     pub mode: u32,
     /// Its owner and attributes; `None` in a journal of version 1.
     pub access: Option<Access>,
@@ -72,10 +76,22 @@ pub struct Access {
 }
 
 impl FileState {
+    /// Returns whether it is a symlink.
+    #[must_use]
+    pub const fn is_link(&self) -> bool {
+        self.mode == LINK_MODE
+    }
+
     /// Returns whether content, mode, owner and attributes are the same, as far as both are known.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.digest == other.digest && self.has_metadata(other.mode, other.access)
+    }
+
+    /// Returns whether it is a file with this content in another mode, or with other metadata.
+    #[must_use]
+    pub fn differs_in_mode(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.is_link() == other.is_link()
     }
 
     /// Returns whether mode, owner and attributes are these, as far as they are known.
@@ -123,6 +139,8 @@ pub enum NewContent {
     Bytes(Vec<u8>),
     /// The content of a file that was read, with some ranges replaced.
     Spliced(SourceId, Splices),
+    /// A file that is given away.
+    Held(SourceId),
 }
 
 impl Plan {

@@ -60,10 +60,18 @@ impl Request {
         self
     }
 
-    /// Deletes a file.
+    /// Deletes a file, or a symlink itself.
     #[must_use]
     pub fn delete(mut self, path: impl Into<PathBuf>) -> Self {
         self.push(path.into().into(), Change::Delete);
+        self
+    }
+
+    /// Makes a symlink that leads to `target`, which may be anything. An error if anything is at `path`.
+    #[must_use]
+    pub fn symlink(mut self, path: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        let target = target.into().into_os_string().into_encoded_bytes();
+        self.push(path.into().into(), Change::Symlink { target, if_exists: IfExists::Fail });
         self
     }
 

@@ -72,6 +72,17 @@ impl Feed<'_> {
             Change::Mode => self.bytes(b"mode"),
             Change::MakeFolder => self.bytes(b"make_folder"),
             Change::RemoveFolder => self.bytes(b"remove_folder"),
+            Change::Take { held, if_exists } => {
+                self.bytes(b"take");
+                self.bytes(held.folder().as_os_str().as_bytes());
+                self.path(held.path().as_path());
+                self.number(usize::from(*if_exists == IfExists::Replace));
+            }
+            Change::Symlink { target, if_exists } => {
+                self.bytes(b"symlink");
+                self.bytes(target);
+                self.number(usize::from(*if_exists == IfExists::Replace));
+            }
         }
         let mode = match file.mode {
             None => String::new(),

@@ -3,6 +3,7 @@
 mod builder;
 pub mod edit;
 mod fingerprint;
+mod held;
 pub mod validate;
 
 use crate::charset::Charset;
@@ -10,6 +11,7 @@ use crate::check::Check;
 use crate::digest::Digest;
 use crate::path::AskedPath;
 use edit::Edit;
+pub use held::HeldFile;
 
 /// Changes of several files, done as one.
 ///
@@ -100,7 +102,9 @@ impl FileRequest {
             | Change::Rename(_)
             | Change::Mode
             | Change::MakeFolder
-            | Change::RemoveFolder => &[],
+            | Change::RemoveFolder
+            | Change::Symlink { .. }
+            | Change::Take { .. } => &[],
         }
     }
 
@@ -135,6 +139,19 @@ impl FileRequest {
     #[must_use]
     pub const fn vacates(&self) -> bool {
         matches!(self.change, Change::Delete | Change::RemoveFolder) || self.destination().is_some()
+    }
+
+    /// True if what it puts at its path is made whatever is there: a new file, a symlink or a folder.
+    #[must_use]
+    pub const fn makes(&self) -> bool {
+        matches!(
+            self.change,
+            Change::Write { .. }
+                | Change::Copy { .. }
+                | Change::Symlink { .. }
+                | Change::Take { .. }
+                | Change::MakeFolder
+        )
     }
 
     /// True if it is about a folder, not about a file.
@@ -191,12 +208,27 @@ pub enum Change {
         /// The edits; may be empty.
         edits: Vec<Edit>,
     },
-    /// Delete the file.
+    /// Delete the file, or the symlink itself.
     Delete,
-    /// Move the file unchanged.
+    /// Move the file, or the symlink itself, unchanged.
     Rename(RenameTo),
     /// Change only the mode.
     Mode,
+    /// Make a symlink, or put one in the place of the file or symlink that is there: it is not followed.
+    Symlink {
+        /// What it leads to: any bytes but NUL, whether anything is there or not.
+        target: Vec<u8>,
+        /// The behaviour if a file or symlink is there.
+        if_exists: IfExists,
+    },
+    /// Make the file, or replace it, from a file that is given away, with its mode, owner and attributes.
+    #[doc(hidden)]
+    Take {
+        /// The file that is given away.
+        held: HeldFile,
+        /// The behaviour if a file is there.
+        if_exists: IfExists,
+    },
     /// Make an empty folder, and the missing ones above it. An error if anything is there. [`FileRequest::mode`] is its
     /// own; the folders above it get what their parents give them.
     MakeFolder,

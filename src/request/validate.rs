@@ -127,6 +127,13 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
     if file.is_of_folder() {
         check_folder(index, file, findings);
     }
+    if matches!(file.change, Change::Take { .. }) && (file.encoding.is_some() || file.mode.is_some()) {
+        let message = "a file that is given away has its own mode, and no encoding: leave them out";
+        findings.push(ErrorKind::ValidationFailed, at_file(index, None), message);
+    }
+    if let Change::Symlink { target, .. } = &file.change {
+        check_symlink(index, file, target, findings);
+    }
     if file.mode.is_some_and(|mode| matches!(mode, Mode::Bits(bits) if bits > MODE_MAX)) {
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("mode")), "the mode is above 7777");
     }
@@ -146,6 +153,31 @@ fn check_folder(index: usize, file: &FileRequest, findings: &mut Findings) {
             findings.push(ErrorKind::ValidationFailed, at_file(index, Some(field)), message);
         }
     }
+}
+
+/// Validates the target of a symlink, which is only bytes; and a symlink has neither a mode nor an encoding.
+fn check_symlink(index: usize, file: &FileRequest, target: &[u8], findings: &mut Findings) {
+    check_target(index, target, findings);
+    for (field, given) in [("encoding", file.encoding.is_some()), ("mode", file.mode.is_some())] {
+        if given {
+            let message = format!("`{field}` does not go with a symlink: leave it out");
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some(field)), message);
+        }
+    }
+}
+
+/// Validates the target of a symlink.
+pub fn check_target(index: usize, target: &[u8], findings: &mut Findings) {
+    let message = if target.is_empty() {
+        "`symlink_to` is empty: name what the symlink leads to".to_owned()
+    } else if target.contains(&0) {
+        "`symlink_to` has a NUL byte, which no path can have".to_owned()
+    } else if target.len() > limits::PATH_BYTES {
+        format!("`symlink_to` is too long: {} bytes at most", limits::PATH_BYTES)
+    } else {
+        return;
+    };
+    findings.push(ErrorKind::ValidationFailed, at_file(index, Some("symlink_to")), message);
 }
 
 /// The largest mode: permission bits, setuid, setgid and sticky.

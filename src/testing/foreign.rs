@@ -1,7 +1,9 @@
 //! Foreign programs: their changes to a path while the engine works.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -42,6 +44,10 @@ pub enum ForeignDeed {
     SetAttribute(String, Vec<u8>),
     /// Removes an extended attribute.
     RemoveAttribute(String),
+    /// Makes a symlink with this target and renames it over the path.
+    Symlink(Vec<u8>),
+    /// The same, with the time of the symlink that was there.
+    SymlinkKeepingTime(Vec<u8>),
     /// Moves the folder there, and makes another in its place.
     MoveFolder(PathBuf),
 }
@@ -103,6 +109,11 @@ impl Foreign {
     }
 }
 
+/// The content of the file at a path, or the target of the symlink itself.
+fn content_at(machine: &SimFs, path: &Path) -> Option<Vec<u8>> {
+    machine.read_link(path).or_else(|_| machine.read(path)).ok()
+}
+
 /// A path in the workspace.
 fn inside(path: &Path) -> &Path {
     path.strip_prefix(ROOT).unwrap_or(path)
@@ -119,6 +130,8 @@ impl fmt::Display for Foreign {
             ForeignDeed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
             ForeignDeed::AppendToNew(bytes) => ("appends to what came to", Some(bytes)),
             ForeignDeed::WriteKeepingTime(bytes) => ("writes, with its old time,", Some(bytes)),
+            ForeignDeed::Symlink(target) => ("makes a symlink of", Some(target)),
+            ForeignDeed::SymlinkKeepingTime(target) => ("makes a symlink, with the old time, of", Some(target)),
             ForeignDeed::Chmod(_) => ("changes the mode of", None),
             ForeignDeed::Chown(..) => ("changes the owner of", None),
             ForeignDeed::SetAttribute(..) => ("sets an attribute of", None),
@@ -190,7 +203,7 @@ impl Program {
 
     fn is_on_top(&self, machine: &SimFs) -> bool {
         let path = &self.foreign.path;
-        let (now, content) = (machine.stat(path).ok().map(|stat| stat.identity), machine.read(path).ok());
+        let (now, content) = (machine.stat(path).ok().map(|stat| stat.identity), content_at(machine, path));
         let is_reached = self.held.get().is_none_or(|held| held.read().ok() == content);
         now != self.before && is_reached && content.is_some_and(|content| self.known.contains(&content))
     }
@@ -224,6 +237,8 @@ impl Program {
                 self.held.get().map_or(Ok(()), |held| held.append(bytes))
             }
             ForeignDeed::WriteKeepingTime(bytes) => machine.write_keeping_time(path, bytes),
+            ForeignDeed::Symlink(target) => machine.replace_link(OsStr::from_bytes(target), path, false),
+            ForeignDeed::SymlinkKeepingTime(target) => machine.replace_link(OsStr::from_bytes(target), path, true),
             ForeignDeed::Chmod(mode) => machine.set_mode(path, *mode),
             ForeignDeed::Chown(user, group) => machine.set_owner(path, *user, *group),
             ForeignDeed::SetAttribute(name, value) => machine.set_attribute(path, name, value),
@@ -240,7 +255,7 @@ impl Program {
         if result.is_ok() && !is_lost {
             let content = match self.held.get() {
                 Some(held) => held.read().ok(),
-                None => machine.read(path).ok(),
+                None => content_at(machine, path),
             };
             // A program that writes through its handle does not know the file's path.
             let may_be_late = matches!(self.foreign.deed, ForeignDeed::AppendToOld(_) | ForeignDeed::AppendToNew(_));
@@ -264,8 +279,14 @@ impl Program {
     /// The content that this program left, which must not be lost. Writing a `known` content into an existing file adds
     /// nothing.
     pub(super) fn left(&self) -> Option<PreciousContent> {
-        let makes_its_own =
-            matches!(self.foreign.deed, ForeignDeed::Replace(_) | ForeignDeed::Create(_) | ForeignDeed::Recreate(_));
+        let makes_its_own = matches!(
+            self.foreign.deed,
+            ForeignDeed::Replace(_)
+                | ForeignDeed::Create(_)
+                | ForeignDeed::Recreate(_)
+                | ForeignDeed::Symlink(_)
+                | ForeignDeed::SymlinkKeepingTime(_)
+        );
         let left = lock(&self.left).clone();
         left.filter(|left| makes_its_own || !self.known.contains(&left.content))
     }

@@ -56,7 +56,7 @@ impl WorkspaceTree {
         match parts[..] {
             ["trash", id] if was_rolled_back(tree, id) => {}
             ["txn" | "trash", _] => self.left.push(path.to_owned()),
-            _ if entry.kind != FileKind::File => {}
+            _ if !has_content(entry) => {}
             ["trash", id, _] if was_rolled_back(tree, id) => self.rejected.push(entry.clone()),
             ["txn", _, _] => self.slots.push(entry.clone()),
             ["kept", _, _] => self.stored.push(entry.clone()),
@@ -68,8 +68,13 @@ impl WorkspaceTree {
 
     /// Files that a person finds without txedit's help, or that txedit lists.
     pub(super) fn in_reach(&self) -> impl Iterator<Item = &SimEntry> {
-        self.files.values().chain(&self.stored).filter(|entry| entry.kind == FileKind::File)
+        self.files.values().chain(&self.stored).filter(|entry| has_content(entry))
     }
+}
+
+/// Returns whether it has a content that can be lost: a file, or a symlink, of which it is the target.
+fn has_content(entry: &SimEntry) -> bool {
+    matches!(entry.kind, FileKind::File | FileKind::Symlink)
 }
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.

@@ -85,6 +85,11 @@ impl FileRequestJson {
             (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, findings), rename },
             (None, Some(content)) => Change::Write { content: content.into_bytes(), if_exists },
             (None, None) if self.delete == Some(true) => Change::Delete,
+            (None, None) if self.symlink_to.is_some() => {
+                let target = self.symlink_to.unwrap_or_default().into_bytes();
+                validate::check_target(index, &target, findings);
+                Change::Symlink { target, if_exists }
+            }
             (None, None) if self.make_folder == Some(true) => Change::MakeFolder,
             (None, None) if self.remove_folder == Some(true) => Change::RemoveFolder,
             (None, None) => rename.map_or(Change::Mode, Change::Rename),
@@ -100,6 +105,7 @@ impl FileRequestJson {
             ("edits", self.edits.is_some()),
             ("content", self.content.is_some()),
             ("delete", delete),
+            ("symlink_to", self.symlink_to.is_some()),
             ("make_folder", makes),
             ("remove_folder", removes),
             ("rename_to", self.rename_to.is_some()),
@@ -116,6 +122,9 @@ impl FileRequestJson {
             findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if delete && others("delete") {
             let message = format!("{} exclude each other: `delete` goes alone", names());
+            findings.push(ErrorKind::ValidationFailed, place(), message);
+        } else if self.symlink_to.is_some() && others("symlink_to") {
+            let message = format!("{} exclude each other: `symlink_to` goes alone", names());
             findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if removes && others("remove_folder") {
             let message = format!("{} exclude each other: `remove_folder` goes alone", names());
@@ -135,8 +144,8 @@ impl FileRequestJson {
             let message = "`encoding` goes with `edits` or `content` only";
             findings.push(ErrorKind::ValidationFailed, at_file(index, Some("encoding")), message);
         }
-        if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() {
-            let message = "`if_exists` goes with `content` or `rename_to` only";
+        if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() && self.symlink_to.is_none() {
+            let message = "`if_exists` goes with `content`, `rename_to` or `symlink_to` only";
             findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_exists")), message);
         }
     }

@@ -173,8 +173,12 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::FileExists => {
             "Choose another path, delete the file first, or give if_exists: \"replace\" where the format has it."
         }
-        K::FolderNotEmpty => "Delete, move out or remove what is in the folder in the same request, or leave the folder.",
-        K::NotARegularFile => "Name a regular file; folders, devices and symlinks themselves cannot be changed.",
+        K::FolderNotEmpty => {
+            "Delete, move out or remove what is in the folder in the same request, or leave the folder."
+        }
+        K::NotARegularFile => {
+            "Name a regular file; folders and symlinks have fields of their own in a plan (make_folder, symlink_to)."
+        }
         K::PermissionDenied => "Check file permissions.",
         K::SymlinkLoop => "Name the file that the symlinks were meant to lead to.",
         K::FileTooLarge => "Leave this file out; it is too large to be edited.",

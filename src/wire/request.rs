@@ -79,6 +79,10 @@ pub struct FileRequestJson<E = EditJson> {
     /// Delete the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<bool>,
+    /// Make a symlink with this target.
+    #[cfg_attr(feature = "mcp", schemars(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symlink_to: Option<String>,
     /// Make an empty folder.
     #[cfg_attr(feature = "mcp", schemars(skip))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +153,7 @@ impl<E> Default for FileRequestJson<E> {
             content: None,
             if_exists: None,
             delete: None,
+            symlink_to: None,
             make_folder: None,
             remove_folder: None,
             rename_to: None,
@@ -174,6 +179,7 @@ impl<E> FileRequestJson<E> {
             content,
             if_exists,
             delete,
+            symlink_to,
             make_folder,
             remove_folder,
             rename_to,
@@ -187,6 +193,7 @@ impl<E> FileRequestJson<E> {
             content,
             if_exists,
             delete,
+            symlink_to,
             make_folder,
             remove_folder,
             rename_to,

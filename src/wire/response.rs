@@ -35,6 +35,9 @@ pub struct FileSuccess {
     pub operation: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
+    /// What it leads to, if it is a symlink now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symlink_to: Option<String>,
     pub edits_applied: usize,
     pub dry_run: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -250,6 +253,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         file_path: text(&file.path),
         operation: None,
         renamed_to: file.extras.renamed_to.as_deref().map(text),
+        symlink_to: file.extras.symlink_to.as_deref().map(text),
         edits_applied: file.edits_that_changed(),
         dry_run: report.dry_run,
         message: report.dry_run.then_some("DRY RUN - No changes made to file"),

@@ -24,6 +24,7 @@ U32, U64 = 2**32 - 1, 2**64 - 1
 DIGEST = re.compile(r"[0-9a-f]{64}")
 ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[0-9a-f]{16}")
 BORN = re.compile(r"(0|-?[1-9][0-9]*)\.[0-9]{9}")
+LINK_MODE = "120000"
 MODE = re.compile(r"[0-7]{4}")
 HEX = re.compile(r"(?:[0-9a-f]{2})+")
 STATES = {
@@ -131,7 +132,11 @@ def state(value, line, version):
             text(value["attributes"], line, DIGEST)
     text(value["digest"], line, DIGEST)
     number(value["size"], U64, line)
-    text(value["mode"], line, MODE)
+    if version > 2 and value["mode"] == LINK_MODE:
+        if "attributes" in value:
+            raise Refused("unexpected", f"line {line}: expected no attributes of a symlink", line)
+    else:
+        text(value["mode"], line, MODE)
 
 
 def path_of(entry, line):

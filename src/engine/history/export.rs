@@ -36,17 +36,49 @@ impl Engine {
             if old.contains(&0) || new.contains(&0) {
                 return Err(refuse(ErrorKind::InvalidEncoding, "it has a NUL byte and is not text"));
             }
-            let hunks = diff::hunks(&old, &new)
-                .ok_or_else(|| refuse(ErrorKind::FileTooLarge, "it is too large to be compared line by line"))?;
+            let too_large = || refuse(ErrorKind::FileTooLarge, "it is too large to be compared line by line");
             let name = path.as_path().as_os_str().as_bytes();
-            push_file(&mut text, name, record.change.before(), record.change.after(), &hunks);
+            let (before, after) = (record.change.before(), record.change.after());
+            if before.zip(after).is_some_and(|(before, after)| before.is_link() != after.is_link()) {
+                // To git one that takes the place of the other is a new file.
+                push_file(&mut text, name, before, None, &diff::hunks(&old, b"").ok_or_else(too_large)?);
+                push_file(&mut text, name, None, after, &diff::hunks(b"", &new).ok_or_else(too_large)?);
+                continue;
+            }
+            push_file(&mut text, name, before, after, &diff::hunks(&old, &new).ok_or_else(too_large)?);
         }
         Ok(text)
     }
 }
 
+/// The lines that tell, above a diff, that a content is the target of a symlink, as git writes them; none where both are
+/// files.
+pub(crate) fn link_header(before: Option<&FileState>, after: Option<&FileState>) -> String {
+    if ![before, after].into_iter().flatten().any(FileState::is_link) {
+        return String::new();
+    }
+    match (before, after) {
+        (Some(old), Some(new)) if old.is_link() == new.is_link() => format!("index mode {}\n", git_mode(old)),
+        (Some(old), Some(new)) => format!("old mode {}\nnew mode {}\n", git_mode(old), git_mode(new)),
+        (None, Some(new)) => format!("new file mode {}\n", git_mode(new)),
+        (Some(old), None) => format!("deleted file mode {}\n", git_mode(old)),
+        (None, None) => String::new(),
+    }
+}
+
+/// The mode that git records.
+const fn git_mode(state: &FileState) -> &'static str {
+    if state.is_link() {
+        "120000"
+    } else if state.mode & 0o100 == 0 {
+        "100644"
+    } else {
+        "100755"
+    }
+}
+
 fn push_file(patch: &mut Vec<u8>, name: &[u8], before: Option<&FileState>, after: Option<&FileState>, hunks: &[u8]) {
-    let mode = |state: &FileState| if state.mode & 0o100 == 0 { "100644" } else { "100755" };
+    let mode = git_mode;
     let headers = match (before, after) {
         (Some(old), Some(new)) if mode(old) == mode(new) && hunks.is_empty() => return,
         (Some(old), Some(new)) if mode(old) == mode(new) => String::new(),

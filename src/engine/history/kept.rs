@@ -64,38 +64,39 @@ impl Engine {
         let place = &kept.kept_path;
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let name = Name::new(&folder, kept);
-        if self.workspace.stat(name)?.is_some_and(|stat| stat.kind != FileKind::File) {
-            let message = format!(
-                "{} is a folder, a symlink or another special file; only files are written back",
-                place.display()
-            );
+        let stat = self.workspace.stat(name)?;
+        let Some((content, stat)) = self.content(name, run.cancel)?.zip(stat) else {
+            let message =
+                format!("{} is a folder, or another special file; only files are written back", place.display());
             return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
-        }
-        let file = self.workspace.open_file(name)?;
-        let stat = self.workspace.stat_handle(&file)?;
-        let content = crate::engine::store::snapshot::read_whole(&self.workspace, &file, stat.size, run.cancel)?;
+        };
         let path = RelPath::new(path).map_err(|_| unclear(id, &contents))?;
         let label = format!("restore what {id} kept");
         for _ in 1..RESTORE_TRIES {
-            match self.restore(&path, (&content, stat.mode), &label, run) {
+            match self.restore(&path, (&content, &stat), &label, run) {
                 // It changed, or went, after it was looked at.
                 Err(error) if is_of_another_moment(&error) => {}
                 restored => return restored,
             }
         }
-        self.restore(&path, (&content, stat.mode), &label, run)
+        self.restore(&path, (&content, &stat), &label, run)
     }
 
     /// Writes a content over what is at a path now. Only where no file is there does it get the mode of the kept one, since
     /// nothing else says who may read it: a file that goes, or changes, before it is replaced is a conflict.
-    fn restore(&self, path: &RelPath, (content, mode): (&[u8], u32), label: &str, run: Run<'_>) -> Result<Report> {
+    fn restore(&self, path: &RelPath, (content, stat): (&[u8], &Stat), label: &str, run: Run<'_>) -> Result<Report> {
         let now = self.current(path, run.cancel)?.map(|current| Digest::of(&current));
+        let if_exists = IfExists::Replace;
+        let (change, mode) = match stat.kind {
+            FileKind::Symlink => (Change::Symlink { target: content.to_vec(), if_exists }, None),
+            _ => (Change::Write { content: content.to_vec(), if_exists }, Some(Mode::Bits(stat.mode & 0o777))),
+        };
         let request = Request {
             files: vec![FileRequest {
                 path: path.asked(),
                 expected_hash: now,
-                change: Change::Write { content: content.to_vec(), if_exists: IfExists::Replace },
-                mode: now.is_none().then_some(Mode::Bits(mode & 0o777)),
+                change,
+                mode: mode.filter(|_| now.is_none()),
                 encoding: None,
             }],
             check: None,

@@ -369,7 +369,7 @@ impl Engine {
         Ok(copy.filter(is_it).or(slot))
     }
 
-    /// The content at a path of the workspace; `None` where there is no regular file.
+    /// The content at a path of the workspace, of a symlink its target; `None` where there is neither it nor a file.
     pub(crate) fn current(&self, path: &RelPath, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         match self.workspace.find_folder(&self.workspace.root, path.parent())? {
             Some(folder) => self.content(Name::new(&folder, path.name()), cancel),
@@ -377,9 +377,16 @@ impl Engine {
         }
     }
 
+    /// The content of a file, or the target of a symlink; `None` for anything else.
     pub(crate) fn content(&self, name: Name<'_>, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let stat = self.workspace.stat(name)?;
-        let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
+        let stat = match stat {
+            Some(stat) if stat.kind == FileKind::Symlink => {
+                return snapshot::target_of(&self.workspace, name, &stat).map(Some);
+            }
+            Some(stat) if stat.kind == FileKind::File => stat,
+            _ => return Ok(None),
+        };
         let file = self.workspace.open_file(name)?;
         snapshot::read_whole(&self.workspace, &file, stat.size, cancel).map(Some)
     }
@@ -404,7 +411,9 @@ fn shown_file(
                 None => "/dev/null".to_owned(),
             };
             let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));
-            (Some(diff::count(old, new)), diff::unified(old, new, &old_name, &new_name, diff_bytes))
+            let text = diff::unified(old, new, &old_name, &new_name, diff_bytes);
+            let kinds = export::link_header(change.before(), change.after());
+            (Some(diff::count(old, new)), format!("{kinds}{text}"))
         }
         (None, _) => (None, "(its original is gone)\n".to_owned()),
         (_, None) => (None, "(the file changed since; its new content is no longer known)\n".to_owned()),

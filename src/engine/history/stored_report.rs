@@ -176,6 +176,8 @@ pub(crate) struct StoredFileReport {
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
     pub hash_after: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symlink_to: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<StoredEditReport>,
@@ -205,6 +207,7 @@ impl StoredFileReport {
             renamed_to: file.extras.renamed_to.as_deref().map(text),
             hash_before: file.hash_before,
             hash_after: file.hash_after,
+            symlink_to: file.extras.symlink_to.as_deref().map(text),
             backup: file.extras.backup.as_deref().map(text),
             edits: edits.collect(),
             warnings: file.extras.warnings.clone(),
@@ -225,6 +228,7 @@ impl StoredFileReport {
             hash_after: self.hash_after,
             extras: Extra {
                 renamed_to: self.renamed_to.map(AskedPath::from),
+                symlink_to: self.symlink_to.map(PathBuf::from),
                 backup: self.backup.map(PathBuf::from),
                 warnings: self.warnings,
                 ..Extra::NONE

@@ -273,6 +273,8 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
                 Change::Copy { .. } => "copy",
                 Change::Delete => "delete",
                 Change::Mode => "mode",
+                Change::Symlink { .. } => "symlink",
+                Change::Take { .. } => "take",
                 Change::MakeFolder => "folder",
                 Change::RemoveFolder => "remove_folder",
             };

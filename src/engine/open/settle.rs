@@ -200,6 +200,8 @@ fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Reb
         Change::Write { .. }
         | Change::Copy { .. }
         | Change::Delete
+        | Change::Symlink { .. }
+        | Change::Take { .. }
         | Change::MakeFolder
         | Change::RemoveFolder => return None,
     };

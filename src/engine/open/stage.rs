@@ -17,7 +17,7 @@ use crate::error::{Detail, Diagnosis, Error, ErrorKind, MismatchCause, Result};
 use crate::index::{EditIndex, FileIndex};
 use crate::path::AskedPath;
 use crate::request::validate::{Findings, at_file};
-use crate::request::{FileRequest, Request};
+use crate::request::{Change, FileRequest, Request};
 
 /// A file of everything that is staged and added, tried out.
 struct TriedEntry {
@@ -233,8 +233,10 @@ fn check_stageable(request: &Request) -> Result<()> {
         let message = "`backup` cannot be staged: the transaction can be undone instead";
         findings.push(ErrorKind::ValidationFailed, vec!["backup".to_owned()], message);
     }
-    for (index, _) in request.files.iter().enumerate().filter(|(_, file)| file.is_of_folder()) {
-        let message = "a folder by itself cannot be staged over several calls: send it in one request";
+    let is_whole =
+        |file: &FileRequest| file.is_of_folder() || matches!(file.change, Change::Symlink { .. } | Change::Take { .. });
+    for (index, _) in request.files.iter().enumerate().filter(|(_, file)| is_whole(file)) {
+        let message = "a folder or symlink by itself cannot be staged over several calls: send it in one request";
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("file_path")), message);
     }
     findings.finish()

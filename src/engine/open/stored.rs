@@ -201,7 +201,7 @@ impl StoredEdit {
 }
 
 impl StoredFile {
-    /// `None` for an entry with edits by lines that could not be placed, or about a folder.
+    /// `None` for an entry with edits by lines that could not be placed, or of what cannot be staged.
     pub(super) fn of(entry: &FileRequest, base: StoredBase) -> Option<Self> {
         let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect::<Option<Vec<_>>>();
         let change = match &entry.change {
@@ -218,7 +218,7 @@ impl StoredFile {
             Change::Rename(to) => StoredChange::Rename(StoredRename::of(to)),
             Change::Mode => StoredChange::Mode,
             // Refused before anything is stored.
-            Change::MakeFolder | Change::RemoveFolder => return None,
+            Change::Symlink { .. } | Change::Take { .. } | Change::MakeFolder | Change::RemoveFolder => return None,
         };
         let mode = entry.mode.map(|mode| match mode {
             Mode::Bits(bits) => StoredMode::Bits(bits),

@@ -45,7 +45,7 @@ impl Engine {
             if !is_beneath && !is_special {
                 continue;
             }
-            if stat.identity == staged || self.is_made_again(reversal, state, entry, &stat.identity, &mut again)? {
+            if stat.identity == staged || is_made_again(reversal, state, entry, &stat.identity, &mut again)? {
                 going.insert(path.as_path().to_owned());
             }
         }
@@ -59,22 +59,21 @@ impl Engine {
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::Folder) else { return Ok(None) };
         Ok(Some((stat, self.workspace.inherited(&parent, true)?.mode)))
     }
+}
 
-    /// Returns whether a folder was made again since, by a redo; `again` keeps what was found out about that.
-    fn is_made_again(
-        &self,
-        reversal: &Reversal<'_>,
-        state: &StateFolder,
-        entry: EntryIndex,
-        there: &Identity,
-        again: &mut Option<Made>,
-    ) -> Result<bool> {
-        let again = match again {
-            Some(again) => again,
-            None => again.insert(made_again(state, &reversal.part(reversal.oldest(entry)).journal)?),
-        };
-        Ok(again.contains(&(reversal.entries[entry].path.as_path().to_owned(), *there)))
-    }
+/// Returns whether a folder was made again since, by a redo; `again` keeps what was found out about that.
+fn is_made_again(
+    reversal: &Reversal<'_>,
+    state: &StateFolder,
+    entry: EntryIndex,
+    there: &Identity,
+    again: &mut Option<Made>,
+) -> Result<bool> {
+    let again = match again {
+        Some(again) => again,
+        None => again.insert(made_again(state, &reversal.part(reversal.oldest(entry)).journal)?),
+    };
+    Ok(again.contains(&(reversal.entries[entry].path.as_path().to_owned(), *there)))
 }
 
 /// Lets the folders stay in which something is that stays; returns that.

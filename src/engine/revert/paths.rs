@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::folders::Going;
 use crate::engine::transaction::prepare::lock_targets::Targets;
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
-use crate::engine::transaction::prepare::resolve::ResolvedPath;
+use crate::engine::transaction::prepare::resolve::{LastLink, ResolvedPath};
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::index::{EntryIndex, IndexVec};
@@ -36,8 +36,9 @@ impl<'a> RevertPaths<'a> {
 }
 
 impl Targets for RevertPaths<'_> {
-    fn paths(&self) -> impl Iterator<Item = &AskedPath> {
-        self.paths.iter()
+    /// What was changed is what is at the very path: a symlink in its place is another thing.
+    fn paths(&self) -> impl Iterator<Item = (&AskedPath, LastLink)> {
+        self.paths.iter().map(|path| (path, LastLink::Keep))
     }
 
     /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the

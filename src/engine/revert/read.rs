@@ -84,8 +84,8 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
-        if stat.kind != FileKind::File || place.path != *path {
-            // A folder that the transaction made, or a symlink in the place of the file.
+        if !matches!(stat.kind, FileKind::File | FileKind::Symlink) || place.path != *path {
+            // A folder that the transaction made, or a symlink in the place of a folder on the way.
             return Ok(None);
         }
         let (_, folder) = &parents[place.folder()];
@@ -100,7 +100,7 @@ impl Engine {
         let path = || self.workspace.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
-            Some(stat) if stat.kind == FileKind::File => {
+            Some(stat) if matches!(stat.kind, FileKind::File | FileKind::Symlink) => {
                 let name = Name::new(folder, place.path.name());
                 let user = self.workspace.host()?.user;
                 match now.carried {
@@ -153,7 +153,8 @@ impl Engine {
                 Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
             };
             let stat = self.workspace.stat(name)?;
-            let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
+            let kind = if before.is_link() { FileKind::Symlink } else { FileKind::File };
+            let stat = stat.filter(|stat| stat.kind == kind).ok_or_else(|| damaged("is gone"))?;
             let stat = Arc::new(stat);
             let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {

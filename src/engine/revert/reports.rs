@@ -31,7 +31,7 @@ impl Engine {
         for (entry, record) in reversal.entries.numbered() {
             let now = &now[entry];
             let operation = match record.change {
-                RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+                RecordedChange::Edit { before, after, .. } if before.differs_in_mode(&after) => Operation::Mode,
                 RecordedChange::Edit { .. } => Operation::Replace,
                 RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,

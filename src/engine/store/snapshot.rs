@@ -1,5 +1,6 @@
 //! A file as it was when it was read: bytes, digest, identity and metadata.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::limits;
-use crate::plan::{Access, FileState};
+use crate::plan::{Access, FileState, LINK_MODE};
 
 /// A file as it was read.
 #[derive(Debug, Clone)]
@@ -32,12 +33,27 @@ impl Snapshot {
     pub(crate) fn state(&self) -> FileState {
         let attributes = self.attributes.as_ref().and_then(|attributes| attributes.digest());
         let access = Access { user: self.stat.user, group: self.stat.group, attributes };
-        FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode, access: Some(access) }
+        let mode = if self.is_link() { LINK_MODE } else { self.stat.mode };
+        FileState { digest: self.digest, size: self.stat.size, mode, access: Some(access) }
+    }
+
+    /// Returns whether it is a symlink, whose content is its target.
+    pub(crate) fn is_link(&self) -> bool {
+        self.stat.kind == FileKind::Symlink
     }
 
     /// Its attributes and flags.
     pub(crate) fn attributes(&self) -> Attributes {
         self.attributes.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Forgets the attributes with such names.
+    pub(crate) fn leave_out(&mut self, is_left_out: impl Fn(&OsStr) -> bool) {
+        let Some(attributes) = &mut self.attributes else { return };
+        attributes.extended.retain(|(name, _)| !is_left_out(name));
+        if **attributes == Attributes::default() {
+            self.attributes = None;
+        }
     }
 
     /// Returns whether these are its attributes and flags.
@@ -90,6 +106,10 @@ pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
 /// Verifies that this user can edit, replace, move or delete a file in `folder` at all.
 pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     check_replaceable(user, name, stat, folder)?;
+    if stat.kind == FileKind::Symlink {
+        // It has no permissions: those of its folder count.
+        return Ok(());
+    }
     let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
     if stat.mode & 0o222 == 0 {
         return refuse("is read-only: it has no write bit (chmod u+w to allow edits)");
@@ -119,9 +139,8 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
         return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
     }
     match stat.kind {
-        FileKind::File => {}
+        FileKind::File | FileKind::Symlink => {}
         FileKind::Folder => return refuse(ErrorKind::NotARegularFile, "is a folder, not a regular file"),
-        FileKind::Symlink => return refuse(ErrorKind::NotARegularFile, "is a symlink; name the file it leads to"),
         FileKind::Special => {
             return refuse(ErrorKind::NotARegularFile, "is a pipe, socket or device, not a regular file");
         }
@@ -152,7 +171,8 @@ pub(crate) enum ReadMode<'a> {
     Nothing,
 }
 
-/// Reads a file; `stat` is what its name stood for. Fails if the file changes meanwhile, or if the caller cancels.
+/// Reads a file, or a symlink itself; `stat` is what its name stood for. Fails if it changes meanwhile, or if the caller
+/// cancels.
 pub(crate) fn read(
     workspace: &Workspace,
     name: Name<'_>,
@@ -160,6 +180,9 @@ pub(crate) fn read(
     wanted: ReadMode<'_>,
     cancel: &CancelToken,
 ) -> Result<(Snapshot, Vec<u8>)> {
+    if stat.kind == FileKind::Symlink {
+        return read_link(workspace, name, stat, wanted);
+    }
     let file = workspace.open_file(name)?;
     let path = file.path();
     if !matches!(wanted, ReadMode::Nothing) {
@@ -182,6 +205,32 @@ pub(crate) fn read(
         return Err(changed(&name.path(), "changed while it was read"));
     }
     Ok((snapshot, bytes))
+}
+
+/// Reads a symlink, which is never changed, only replaced: it is the one that was there if it still is.
+fn read_link(
+    workspace: &Workspace,
+    name: Name<'_>,
+    stat: &Arc<Stat>,
+    wanted: ReadMode<'_>,
+) -> Result<(Snapshot, Vec<u8>)> {
+    let target = target_of(workspace, name, stat)?;
+    let snapshot = Snapshot { stat: Arc::clone(stat), digest: Digest::of(&target), attributes: None, file: None };
+    match wanted {
+        ReadMode::Whole => return Ok((snapshot, target)),
+        ReadMode::Pieces(look) => look(&target),
+        ReadMode::Nothing => {}
+    }
+    Ok((snapshot, Vec::new()))
+}
+
+/// The target of the symlink that a name stood for. Fails if it is another one by now.
+pub(crate) fn target_of(workspace: &Workspace, name: Name<'_>, stat: &Stat) -> Result<Vec<u8>> {
+    let target = workspace.read_link(name)?;
+    match workspace.stat(name)? {
+        Some(now) if (now.identity, now.changed) == (stat.identity, stat.changed) => Ok(target),
+        _ => Err(changed(&name.path(), "changed while it was read")),
+    }
 }
 
 fn check_size(path: &Path, size: u64) -> Result<()> {

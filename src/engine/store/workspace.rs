@@ -84,6 +84,10 @@ impl Workspace {
         self.fs.read_at(file, offset, buffer).map_err(|e| Error::io("read", file.path(), e))
     }
 
+    pub(crate) fn read_link(&self, name: Name<'_>) -> Result<Vec<u8>> {
+        self.fs.read_link(name).map_err(|e| Error::io("read the target of", name.path(), e))
+    }
+
     pub(crate) fn attributes(&self, handle: &Handle) -> Result<Attributes> {
         self.fs.attributes(handle).map_err(|e| Error::io("read the attributes of", handle.path(), e))
     }

@@ -152,7 +152,7 @@ impl Engine {
     /// Reports whether a file is still as the transaction left it and, if not, what it is now.
     fn tell_now(&self, file: &mut FileReport, now: &PresentCommit<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
-        let (path, result) = (self.known_as(&file.path), self.known_as(result));
+        let (path, result) = (self.known_as(&file.path, now), self.known_as(result, now));
         let renamed = result.as_ref().filter(|result| path.as_ref() != Some(*result));
         let mut own = [path.as_ref(), renamed].into_iter().flatten().flat_map(|path| now.at(path)).peekable();
         let there = match &result {
@@ -174,12 +174,14 @@ impl Engine {
         Ok(())
     }
 
-    /// The path of a file in a journal, for a path that a caller named.
-    fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
-        match self.resolver().place(path) {
-            Ok(place) => Some(place.path),
-            Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
+    /// The path of a file in a journal, for a path that a caller named: the very path, if something was done there, which
+    /// may have been to a symlink; else what it leads to.
+    fn known_as(&self, path: &AskedPath, now: &PresentCommit<'_>) -> Option<RelPath> {
+        let very = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok();
+        if very.as_ref().is_some_and(|path| now.at(path).next().is_some()) {
+            return very;
         }
+        self.resolver().place(path).map_or(very, |place| Some(place.path))
     }
 }
 
@@ -235,7 +237,7 @@ fn is_left(record: &Record, seen: Seen, report: Option<&StoredReport>) -> bool {
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {
-            RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+            RecordedChange::Edit { before, after, .. } if before.differs_in_mode(&after) => Operation::Mode,
             RecordedChange::Edit { .. } => Operation::Replace,
             RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Create,
             RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Delete,

@@ -114,10 +114,11 @@ fn is_for_any_content(file: &FileRequest) -> bool {
                 is_by_text(edits) && rename.as_ref().is_none_or(|rename| rename.if_exists == IfExists::Fail)
             }
             Change::Copy { edits, .. } => is_by_text(edits),
-            Change::Write { if_exists, .. } => *if_exists == IfExists::Fail,
+            Change::Write { if_exists, .. } | Change::Symlink { if_exists, .. } => *if_exists == IfExists::Fail,
             Change::Rename(rename) => rename.if_exists == IfExists::Fail,
             Change::Mode | Change::MakeFolder | Change::RemoveFolder => true,
-            Change::Delete => false,
+            // It may be gone.
+            Change::Delete | Change::Take { .. } => false,
         }
 }
 

@@ -2,6 +2,8 @@
 
 mod content;
 mod file;
+mod held;
+mod link;
 mod metadata;
 mod new_folder;
 mod texts;

@@ -12,6 +12,7 @@ mod attributes;
 mod copy;
 mod facts;
 mod inherit;
+mod link;
 mod lock;
 mod metadata;
 mod name;
@@ -134,6 +135,10 @@ impl Fs for OsFs {
         Ok(read)
     }
 
+    fn read_link(&self, name: Name<'_>) -> io::Result<Vec<u8>> {
+        link::read(file(name.folder)?, name.name)
+    }
+
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
         attributes::of(file(handle)?)
     }
@@ -175,6 +180,17 @@ impl Fs for OsFs {
         let guard = SlotGuard::deleting(name);
         let stat = open::exactly(&created, mode)?;
         Ok((Handle::new(LockedFile::new(created), name.path()), guard, stat))
+    }
+
+    fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)> {
+        link::make(file(name.folder)?, name.name, target)?;
+        let guard = SlotGuard::deleting(name);
+        let stat = self.stat(name)?.ok_or(Errno::NOENT)?;
+        Ok((guard, stat))
+    }
+
+    fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()> {
+        link::set_metadata(file(name.folder)?, name.name, now, wanted)
     }
 
     fn write_at(&self, handle: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {

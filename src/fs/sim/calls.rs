@@ -1,8 +1,9 @@
 //! Implements [`Fs`] for one process of the machine.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
@@ -127,6 +128,21 @@ impl Fs for SimProcess {
         )
     }
 
+    fn read_link(&self, name: Name<'_>) -> io::Result<Vec<u8>> {
+        self.call(
+            "read_link",
+            false,
+            || name.path(),
+            |turn| {
+                let id = turn.look(name)?.ok_or(Errno::NOENT)?;
+                match &turn.state.store.node(id)?.body {
+                    SimBody::Symlink(target) => Ok(target.as_os_str().as_bytes().to_vec()),
+                    _ => Err(Errno::INVAL.into()),
+                }
+            },
+        )
+    }
+
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
         self.call(
             "attributes",
@@ -227,6 +243,43 @@ impl Fs for SimProcess {
                 }
                 let stat = turn.state.store.stat(created?)?;
                 Ok((self.handle(key, name.path()), SlotGuard::none(), stat))
+            },
+        )
+    }
+
+    fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)> {
+        self.call(
+            "symlink",
+            true,
+            || name.path(),
+            |turn| {
+                // As the kernel takes a path.
+                if target.is_empty() {
+                    return Err(Errno::NOENT.into());
+                }
+                if target.len() > crate::limits::PATH_BYTES {
+                    return Err(Errno::NAMETOOLONG.into());
+                }
+                let (spot, actor) = (turn.spot(name)?, turn.actor());
+                let body = SimBody::Symlink(OsStr::from_bytes(target).into());
+                let id = turn.state.store.make(actor, "symlink", spot, body, 0o777)?;
+                Ok((SlotGuard::none(), turn.state.store.stat(id)?))
+            },
+        )
+    }
+
+    fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()> {
+        self.call(
+            "set_link_metadata",
+            true,
+            || name.path(),
+            |turn| {
+                let id = turn.look(name)?.ok_or(Errno::NOENT)?;
+                let mut metadata = turn.state.store.node(id)?.metadata.clone();
+                if (now.user, now.group) != (wanted.user, wanted.group) {
+                    (metadata.user, metadata.group) = (wanted.user, wanted.group);
+                }
+                turn.set_metadata_of("lsetattr", id, metadata, wanted.modified)
             },
         )
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 
@@ -220,6 +221,32 @@ impl SimFs {
     /// Makes a symlink at `path`.
     pub fn symlink(&self, target: impl Into<PathBuf>, path: impl AsRef<Path>) -> io::Result<()> {
         self.make(path.as_ref(), SimBody::Symlink(target.into()), 0o777).map(drop)
+    }
+
+    /// The target of the symlink at `path`.
+    pub fn read_link(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+        let state = self.shared.lock();
+        let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), false)?;
+        match &state.store.node(id)?.body {
+            SimBody::Symlink(target) => Ok(target.as_os_str().as_bytes().to_vec()),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// Makes a symlink and renames it over `path`; with the time of the one that was there, if that is to be kept.
+    pub fn replace_link(&self, target: impl Into<PathBuf>, path: impl AsRef<Path>, keep_time: bool) -> io::Result<()> {
+        let path = path.as_ref();
+        let mut name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+        name.push(".foreign");
+        let aside = path.with_file_name(name);
+        let modified = self.stat(path).ok().map(|stat| stat.modified);
+        let id = self.make(&aside, SimBody::Symlink(target.into()), 0o777)?;
+        if keep_time {
+            let mut state = self.foreign();
+            let metadata = state.store.node(id)?.metadata.clone();
+            state.store.change_metadata("utimes", id, metadata, modified);
+        }
+        self.rename(&aside, path)
     }
 
     /// Makes a pipe at `path`.

@@ -79,7 +79,18 @@ impl SimTurn<'_> {
         new: SimMetadata,
         time: Option<Timestamp>,
     ) -> io::Result<()> {
-        let (node, actor) = (self.node(handle)?, self.actor());
+        self.set_metadata_of(verb, self.id(handle)?, new, time)
+    }
+
+    /// The same of an inode, which has no handle if it is a symlink.
+    pub(super) fn set_metadata_of(
+        &mut self,
+        verb: &'static str,
+        id: Id,
+        new: SimMetadata,
+        time: Option<Timestamp>,
+    ) -> io::Result<()> {
+        let (node, actor) = (self.state.store.node(id)?, self.actor());
         let (old, time) = (&node.metadata, time.filter(|time| *time != node.modified));
         if new == *old && time.is_none() && !node.is_lower {
             return Ok(());
@@ -94,7 +105,6 @@ impl SimTurn<'_> {
         if node.has_flag(BARRED) || !is_owner || gives_away || loses_bit {
             return Err(Errno::PERM.into());
         }
-        let id = self.id(handle)?;
         self.state.store.change_metadata(verb, id, new, time);
         Ok(())
     }

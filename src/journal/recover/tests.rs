@@ -301,6 +301,58 @@ fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
 }
 
 #[test]
+fn a_symlink_is_told_from_a_file_with_its_target_as_the_content() {
+    let link = |target: &[u8]| FileState { mode: LINK_MODE, ..state(target) };
+    let link_at = |target: &[u8], inode| {
+        let Seen::File { digest, access, identity, .. } = file(target, inode) else { unreachable!() };
+        Seen::File { digest, mode: LINK_MODE, access, identity }
+    };
+    let (staged, original) = (identity(STAGED), identity(ORIGINAL));
+    let retarget = RecordedChange::Edit { before: link(OLD), after: link(NEW), staged, original };
+    check(
+        &record(retarget),
+        &[
+            (link_at(OLD, ORIGINAL), link_at(NEW, STAGED), Class::Ready),
+            (link_at(NEW, STAGED), link_at(OLD, ORIGINAL), Class::Done),
+            (file(OLD, ORIGINAL), link_at(NEW, STAGED), Class::Before),
+            (link_at(NEW, STAGED), file(OLD, ORIGINAL), Class::Captured),
+            (file(NEW, 9), link_at(OLD, ORIGINAL), Class::OnTop),
+            (link_at(b"other", 9), link_at(NEW, STAGED), Class::Before),
+        ],
+    );
+    // A file becomes a symlink that leads where its content says, and the reverse.
+    for (before, after, old, new) in [
+        (state(OLD), link(OLD), file(OLD, ORIGINAL), link_at(OLD, STAGED)),
+        (link(OLD), state(OLD), link_at(OLD, ORIGINAL), file(OLD, STAGED)),
+    ] {
+        let change = RecordedChange::Edit { before, after, staged, original };
+        check(&record(change), &[(old, new, Class::Ready), (new, old, Class::Done)]);
+        assert!(is_new(&record(change), new) && !is_new(&record(change), old));
+        assert!(may_go(&record(change), JournalState::Done, old) && !may_go(&record(change), JournalState::Done, new));
+    }
+    let create = record(RecordedChange::Create { after: link(NEW), staged });
+    check(
+        &create,
+        &[
+            (Seen::Missing, link_at(NEW, STAGED), Class::Ready),
+            (link_at(NEW, STAGED), Seen::Missing, Class::Done),
+            (link_at(NEW, 9), Seen::Missing, Class::Same),
+            (file(NEW, 9), link_at(NEW, STAGED), Class::Before),
+        ],
+    );
+    let delete = record(RecordedChange::Delete { before: link(OLD), original });
+    check(
+        &delete,
+        &[
+            (link_at(OLD, ORIGINAL), Seen::Missing, Class::Ready),
+            (Seen::Missing, link_at(OLD, ORIGINAL), Class::Done),
+            (file(OLD, ORIGINAL), Seen::Missing, Class::Before),
+            (Seen::Missing, file(OLD, ORIGINAL), Class::Captured),
+        ],
+    );
+}
+
+#[test]
 fn a_journal_of_version_1_tells_no_owner() {
     let old = FileState { access: None, ..state(OLD) };
     let change =

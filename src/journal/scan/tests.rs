@@ -8,7 +8,7 @@ use super::super::{Owner, RecordedChange};
 use super::*;
 use crate::identity::{Identity, Timestamp};
 use crate::path::RelPath;
-use crate::plan::{Access, FileState};
+use crate::plan::{Access, FileState, LINK_MODE};
 
 fn identity(inode: u64) -> Identity {
     Identity { inode, born: Some(Timestamp::new(1_763_766_899, 123_456_789)) }
@@ -18,6 +18,11 @@ fn state(content: &[u8]) -> FileState {
     let attributes = (!content.starts_with(b"a")).then(|| Digest::of(b"attributes"));
     let access = Some(Access { user: 1, group: 2, attributes });
     FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access }
+}
+
+/// The state of a symlink.
+fn link(target: &[u8]) -> FileState {
+    FileState { mode: LINK_MODE, ..state(target) }
 }
 
 fn journal(paths: &[&[u8]]) -> Journal {
@@ -43,6 +48,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         RecordedChange::FileToFolder { before: state(b"e"), staged: identity(6), original: identity(7) },
         RecordedChange::FolderToFile { after: state(b"f"), staged: identity(8), original: identity(9) },
         RecordedChange::RemoveFolder { original: identity(10) },
+        RecordedChange::Edit { before: state(b"g"), after: link(b"a"), staged: identity(11), original: identity(12) },
     ];
     let entries = paths
         .iter()
@@ -51,7 +57,8 @@ fn journal(paths: &[&[u8]]) -> Journal {
     Journal { header, entries: entries.collect(), back_on_crash: false }
 }
 
-const PATHS: [&[u8]; 7] = [b"a", b"b/c", b"not \xff utf-8", "naïve".as_bytes(), b"quote\"and\\slash", b"d", b"e/f"];
+const PATHS: [&[u8]; 8] =
+    [b"a", b"b/c", b"not \xff utf-8", "naïve".as_bytes(), b"quote\"and\\slash", b"d", b"e/f", b"h"];
 
 #[test]
 fn what_is_written_is_read() {

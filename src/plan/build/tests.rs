@@ -146,6 +146,40 @@ fn a_folder_that_makes_way_for_a_file_goes_last_children_before_parents() {
 }
 
 #[test]
+fn folders_by_themselves_come_first_and_go_last() {
+    let mut targets = targets();
+    targets[TargetIndex(0)].path = path("k/a");
+    targets[TargetIndex(3)].path = path("k");
+    targets[TargetIndex(3)].within = Some(Vec::new());
+    let files = vec![at(3, Asked::RemoveFolder), at(0, Asked::Delete), at(4, Asked::MakeFolder)];
+    let mut builder = Builder::new(targets);
+    builder.saw(TargetIndex(0), state(b"alpha"));
+    builder.vacate(TargetIndex(3), FileIndex(0));
+    builder.vacate(TargetIndex(0), FileIndex(1));
+    for (file, (asked, target_ids)) in files.into_iter().enumerate() {
+        builder.add(FileIndex(file), &request(asked), target_ids, &Vec::new()).unwrap();
+    }
+    let plan: Vec<_> = builder.finish().unwrap().entries.iter().map(spell).collect();
+    assert_eq!(plan, ["folder new", "folder new/x", "folder new/x/e", "delete k/a", "remove folder k"]);
+}
+
+#[test]
+fn a_symlink_is_told_by_its_mode_and_has_no_attributes() {
+    let mut builder = Builder::new(targets());
+    let access = |attributes| Some(Access { user: 1, group: 2, attributes });
+    builder.saw(TargetIndex(0), FileState { access: access(Some(Digest::of(b"x"))), ..state(b"alpha") });
+    let target = b"anywhere".to_vec();
+    let (asked, target_ids) = at(0, Asked::Symlink { target: target.clone(), if_exists: IfExists::Replace });
+    builder.add(FileIndex(0), &request(asked), target_ids, &Vec::new()).unwrap();
+    let plan = builder.finish().unwrap();
+    let PlannedChange::Edit(_, new) = &plan.entries.iter().next().unwrap().change else { panic!("{plan:?}") };
+    let expected = FileState { digest: Digest::of(&target), size: 8, mode: LINK_MODE, access: access(None) };
+    assert_eq!(new.state, expected);
+    // The same target, and the bytes of it as a content, are different plans.
+    assert_ne!(FileState { mode: 0o644, ..new.state }, new.state);
+}
+
+#[test]
 fn edits_and_whole_contents_keep_the_mode_and_not_the_time() {
     let edit = Edit {
         anchor: Anchor::Text { text: b"alpha".to_vec(), count: Count::Once, matching: Matching::Exact },

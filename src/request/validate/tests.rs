@@ -100,6 +100,24 @@ fn a_request_that_was_not_json_is_held_to_the_same_shape() {
 }
 
 #[test]
+fn folders_and_symlinks_have_only_what_they_can_have() {
+    let link = |target: &[u8]| Change::Symlink { target: target.to_vec(), if_exists: IfExists::Fail };
+    let all = request(vec![
+        FileRequest { mode: Some(Mode::Bits(0o700)), ..file("a", Change::MakeFolder) },
+        FileRequest { mode: Some(Mode::Bits(0o700)), ..file("b", Change::RemoveFolder) },
+        file("c", Change::MakeFolder).expect(crate::digest::Digest::of(b"")),
+        file("d", link(b"")),
+        file("e", link(b"a\0b")),
+        file("f", link(&vec![b'x'; limits::PATH_BYTES + 1])),
+        FileRequest { mode: Some(Mode::Bits(0o777)), ..file("g", link(b"any \xff bytes")) },
+    ]);
+    let invalid = |place: &str| (ErrorKind::ValidationFailed, place.to_owned());
+    let places = ["1/mode", "2/expected_hash", "3/symlink_to", "4/symlink_to", "5/symlink_to", "6/mode"];
+    let expected = places.map(|place| invalid(&format!("files/{place}")));
+    assert_eq!(found(&all, PathRule::AbsoluteOrRelative), expected);
+}
+
+#[test]
 fn more_files_or_edits_than_the_limit_are_too_large() {
     let mut findings = Findings::new();
     check_size(limits::FILES, &mut findings);

@@ -57,9 +57,16 @@ impl ScenarioComparison<'_> {
     }
 }
 
-/// The digest of the file at a path.
+/// The digest of the file, or of the symlink itself, at a path.
 pub(super) fn digest(files: &UserFiles, path: &Path) -> Option<Digest> {
-    files.get(path).filter(|entry| entry.kind == FileKind::File).map(|entry| Digest::of(&entry.content))
+    let is_file = |entry: &&SimEntry| matches!(entry.kind, FileKind::File | FileKind::Symlink);
+    files.get(path).filter(is_file).map(|entry| Digest::of(&entry.content))
+}
+
+/// Returns whether a report is about the symlink itself that was at its path, and not about what it led to.
+fn is_about_link(file: &FileReport, path: &Path, before: &UserFiles) -> bool {
+    let was_link = before.get(path).is_some_and(|entry| entry.kind == FileKind::Symlink);
+    was_link && file.hash_before == digest(before, path)
 }
 
 /// The path in the workspace, with symlinks resolved.
@@ -131,7 +138,9 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
 
 /// The places of a file of a report before and after.
 pub(super) fn places(file: &FileReport, before: &UserFiles) -> (PathBuf, PathBuf) {
-    let source = relative(&file.path, Path::new(ROOT), before);
+    let path = file.path.strip_prefix(ROOT).unwrap_or(&file.path);
+    let source =
+        if is_about_link(file, path, before) { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
     let goal =
         file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, Path::new(ROOT), before));
     (source, goal)

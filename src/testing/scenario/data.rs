@@ -139,6 +139,12 @@ pub enum Ask {
     Rename(String, String),
     /// The mode.
     Mode(String, u32),
+    /// An empty folder is made.
+    MakeFolder(String),
+    /// A folder is removed, which the other asks leave empty.
+    RemoveFolder(String),
+    /// A symlink is made, or takes the place of what is there: its path and its target.
+    Symlink(String, String),
 }
 
 /// The act of a foreign program. Paths are relative to the workspace.
@@ -247,6 +253,11 @@ impl Ask {
                 (path, Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail }), None)
             }
             Self::Mode(path, mode) => (path, Change::Mode, Some(Mode::Bits(mode))),
+            Self::MakeFolder(path) => (path, Change::MakeFolder, None),
+            Self::RemoveFolder(path) => (path, Change::RemoveFolder, None),
+            Self::Symlink(path, target) => {
+                (path, Change::Symlink { target: target.into(), if_exists: IfExists::Replace }, None)
+            }
         };
         FileRequest { mode, ..FileRequest::new(path, change) }
     }
@@ -273,6 +284,9 @@ impl Ask {
             | Self::Create(path, _)
             | Self::Write(path, _)
             | Self::Delete(path)
+            | Self::MakeFolder(path)
+            | Self::RemoveFolder(path)
+            | Self::Symlink(path, _)
             | Self::Mode(path, _) => vec![path],
             Self::Rename(from, to) => vec![from, to],
         }

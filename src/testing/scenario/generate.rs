@@ -270,9 +270,34 @@ impl ScenarioDice {
         gone.into_iter().map(Ask::Delete).chain([Ask::Create("d".to_owned(), text)]).collect()
     }
 
+    /// Makes or removes a folder or a symlink, beside something else.
+    fn without_content(&mut self) -> Vec<Ask> {
+        let mut asks = match self.below(5) {
+            0 => vec![Ask::MakeFolder(self.of(&["g", "k", "k/l", "a"]).to_owned())],
+            1 => vec![Ask::RemoveFolder("k".to_owned())],
+            2 => {
+                let gone: Vec<String> = self.files.keys().filter(|path| path.starts_with("d/")).cloned().collect();
+                self.files.retain(|path, _| !path.starts_with("d/"));
+                gone.into_iter().map(Ask::Delete).chain([Ask::RemoveFolder("d".to_owned())]).collect()
+            }
+            _ => {
+                let path = if self.one_in(2) { self.free() } else { self.there() };
+                self.files.remove(&path);
+                vec![Ask::Symlink(path, self.of(&["a", "b", "nowhere", "d"]).to_owned())]
+            }
+        };
+        if self.one_in(2) {
+            asks.push(self.ask());
+        }
+        asks
+    }
+
     pub(super) fn asks(&mut self) -> Vec<Ask> {
         if self.one_in(16) {
             return self.turn();
+        }
+        if self.one_in(12) {
+            return self.without_content();
         }
         (0..=self.below(3)).map(|_| self.ask()).collect()
     }

@@ -229,6 +229,9 @@ fn ask(word: &str, words: &mut Words<'_>) -> Result<Ask, String> {
         "delete" => Ask::Delete(words.next()?),
         "rename" => Ask::Rename(words.next()?, words.next()?),
         "mode" => Ask::Mode(words.next()?, words.octal()?),
+        "make_folder" => Ask::MakeFolder(words.next()?),
+        "remove_folder" => Ask::RemoveFolder(words.next()?),
+        "symlink" => Ask::Symlink(words.next()?, words.next()?),
         other => return words.unknown(other),
     })
 }

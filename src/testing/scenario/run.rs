@@ -400,11 +400,11 @@ impl ScenarioWorld {
 fn note_mode(modes: &mut BTreeMap<PathBuf, u32>, ask: &Ask) {
     match ask {
         Ask::Mode(path, mode) => drop(modes.insert(path.into(), *mode)),
-        Ask::Delete(path) => drop(modes.remove(Path::new(path))),
+        Ask::Delete(path) | Ask::Symlink(path, _) => drop(modes.remove(Path::new(path))),
         Ask::Rename(from, to) => {
             let mode = modes.remove(Path::new(from));
             modes.extend(mode.map(|mode| (PathBuf::from(to), mode)));
         }
-        Ask::Edit(..) | Ask::Create(..) | Ask::Write(..) => {}
+        Ask::Edit(..) | Ask::Create(..) | Ask::Write(..) | Ask::MakeFolder(_) | Ask::RemoveFolder(_) => {}
     }
 }

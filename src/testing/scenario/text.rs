@@ -115,6 +115,9 @@ impl fmt::Display for Ask {
             Self::Delete(path) => write!(f, "delete {path}"),
             Self::Rename(path, to) => write!(f, "rename {path} {to}"),
             Self::Mode(path, mode) => write!(f, "mode {path} {mode:o}"),
+            Self::MakeFolder(path) => write!(f, "make_folder {path}"),
+            Self::RemoveFolder(path) => write!(f, "remove_folder {path}"),
+            Self::Symlink(path, target) => write!(f, "symlink {path} {target}"),
         }
     }
 }

@@ -70,6 +70,20 @@ fn a_request_becomes_what_it_asks() {
 }
 
 #[test]
+fn folders_and_symlinks_are_asked_for_by_fields_of_their_own() {
+    let request = ask(r#"{ "files": [
+        {"file_path": "a", "make_folder": true, "mode": "700"},
+        {"file_path": "b", "remove_folder": true, "make_folder": false},
+        {"file_path": "c", "symlink_to": "../x", "if_exists": "replace"}]}"#)
+    .unwrap();
+    let [made, removed, linked] = request.files.as_slice() else { panic!("three files are expected") };
+    assert!(matches!((&made.change, made.mode), (Change::MakeFolder, Some(Mode::Bits(0o700)))), "{made:?}");
+    assert!(matches!(removed.change, Change::RemoveFolder), "{removed:?}");
+    let Change::Symlink { target, if_exists: IfExists::Replace } = &linked.change else { panic!("{linked:?}") };
+    assert_eq!(target, b"../x");
+}
+
+#[test]
 fn invalid_json_is_reported_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
@@ -188,7 +202,7 @@ fn if_exists_has_two_words_and_two_companions() {
     );
     expect(
         &one(r#""delete": true, "if_exists": "fail""#),
-        &[(V, "files/0/if_exists", "`if_exists` goes with `content` or `rename_to` only")],
+        &[(V, "files/0/if_exists", "`if_exists` goes with `content`, `rename_to` or `symlink_to` only")],
     );
 }
 
@@ -289,7 +303,7 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
     let text = || proptest::option::of(any::<String>());
     let edits = proptest::option::of(proptest::collection::vec(any_edit(), 0..3));
     let flag = || proptest::option::of(any::<bool>());
-    (text(), text(), edits, text(), text(), (flag(), flag(), flag()), text(), text(), text()).prop_map(
+    (text(), text(), edits, text(), text(), (flag(), flag(), flag(), text()), text(), text(), text()).prop_map(
         |(file_path, expected_hash, edits, content, if_exists, flags, rename_to, mode, encoding)| FileRequestJson {
             file_path,
             expected_hash,
@@ -297,6 +311,7 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
             content,
             if_exists,
             delete: flags.0,
+            symlink_to: flags.3,
             make_folder: flags.1,
             remove_folder: flags.2,
             rename_to,

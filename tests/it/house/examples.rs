@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 23] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 24] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     ("README.md", "Install", "sh", 1, "not run: it compiles the program anew; cli::arguments runs `completions`"),
@@ -31,6 +31,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 23] = [
     ("docs/mcp.md", "HTTP", "sh", 1, "examples::the_http_server_starts_as_told"),
     ("docs/performance.md", "How fast it is", "sh", 1, "not run: it takes an hour and brings other programs"),
     ("docs/performance.md", "Benchmarks", "sh", 1, "not run: `cargo test` runs each benchmark once"),
+    ("docs/plan.md", "Folders and symlinks", "json", 1, "examples::the_folders_of_the_page_come_and_go"),
     ("docs/plan.md", "What is outside", "toml", 1, "examples::the_settings_of_the_page_deny"),
     ("docs/plan.md", "Several calls, one transaction", "sh", 1, "examples::several_calls_make_one_transaction"),
     (
@@ -112,6 +113,19 @@ fn several_calls_make_one_transaction() {
     assert!(told.contains("plan hash "), "{told}");
     let (done, told) = with(commit);
     assert!(done && folder.path().join("src/welcome.rs").exists(), "{told}");
+}
+
+#[test]
+fn the_folders_of_the_page_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("old/sub")).unwrap();
+    fs::write(folder.path().join("old/a.txt"), "").unwrap();
+    let [plan] = &blocks("docs/plan.md", "Folders and symlinks", "json")[..] else { panic!("one plan") };
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    assert!(sh(folder.path(), "txedit apply plan.json").status.success());
+    let stays = ["old", "cache/private"].map(|path| folder.path().join(path).exists());
+    assert_eq!(stays, [false, true]);
+    assert_eq!(fs::read_link(folder.path().join("current")).unwrap(), Path::new("cache/private"));
 }
 
 #[test]

@@ -12,3 +12,4 @@ mod mutants;
 #[cfg(feature = "cli")]
 pub(crate) mod power;
 mod scenarios;
+mod symlinks;

@@ -16,7 +16,7 @@ use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, V
 use txedit::testing::internals::identity::{Identity, Timestamp};
 use txedit::testing::internals::journal::record::{Chain, encode};
 use txedit::testing::internals::path::RelPath;
-use txedit::testing::internals::plan::{Access, FileState};
+use txedit::testing::internals::plan::{Access, FileState, LINK_MODE};
 use txedit::{Anchor, Change as Asked, Count, Digest, Edit, FileRequest, Matching, Request};
 
 use crate::support::mounts::run;
@@ -111,7 +111,7 @@ fn history() -> Workspace {
     let requests = [
         json!([{"file_path": "a", "edits": [{"old_string": "one", "new_string": "1"}]}, {"file_path": "b", "delete": true}]),
         json!([{"file_path": "new/deep/file", "content": "x"}, {"file_path": "src/c", "rename_to": "src/d"}]),
-        json!([{"file_path": "a", "mode": "755"}, {"file_path": "na\u{ef}ve \"q\" \\ \u{1f600}", "content": ""}]),
+        json!([{"file_path": "link", "symlink_to": "a"}, {"file_path": "folder", "make_folder": true}, {"file_path": "a", "mode": "755"}, {"file_path": "na\u{ef}ve \"q\" \\ \u{1f600}", "content": ""}]),
     ];
     for files in requests {
         workspace.apply(&json!({"files": files, "label": "a label"})).unwrap();
@@ -214,6 +214,7 @@ fn extreme() -> Journal {
         record(b".txedit.", RecordedChange::Delete { before, original }),
         record(b"f", RecordedChange::FileToFolder { before, staged, original }),
         record(b"g/h", RecordedChange::RemoveFolder { original }),
+        record(b"link", RecordedChange::Edit { before: state(5, LINK_MODE, None), after, staged, original }),
         record(b"g", RecordedChange::FolderToFile { after, staged, original }),
     ];
     Journal { header, entries: entries.into(), back_on_crash: true }

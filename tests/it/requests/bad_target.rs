@@ -34,7 +34,7 @@ fn what_is_missing_or_no_regular_file_is_refused() {
     symlink("good", workspace.path("link")).unwrap();
     let mut request = edits(&["good", "missing", "no/such/folder", "sub", "pipe"]);
     let more = json!([
-        { "file_path": "link", "delete": true },
+        { "file_path": "link", "rename_to": "elsewhere", "mode": "600" },
         { "file_path": "sub", "delete": true },
         { "file_path": "full", "content": "", "if_exists": "replace" },
         { "file_path": "there", "content": "" },

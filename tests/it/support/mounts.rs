@@ -46,6 +46,13 @@ pub(crate) fn with<T>(kind: Kind, test: impl FnOnce(&Path) -> T) -> Option<T> {
     }
 }
 
+/// Runs `test` in the root of each file system that can exchange names.
+pub(crate) fn on_each(test: impl Fn(&Path)) {
+    for kind in [Kind::Ext4, Kind::Xfs, Kind::Btrfs, Kind::Tmpfs, Kind::Overlay, Kind::FuseOverlay] {
+        with(kind, &test);
+    }
+}
+
 struct Mounted {
     root: PathBuf,
     /// What was mounted, in this order.

@@ -96,7 +96,7 @@ impl TransactionFolder<'_> {
     /// Returns whether the slot has a file that was staged.
     fn holds_made(&self, entry: EntryIndex) -> Result<bool> {
         let slot = self.workspace().stat(Name::new(&self.folder, &slot_name(entry)))?;
-        Ok(slot.is_some_and(|slot| slot.kind == FileKind::File))
+        Ok(slot.is_some_and(|slot| matches!(slot.kind, FileKind::File | FileKind::Symlink)))
     }
 
     /// Returns whether anything is at the target of an entry.

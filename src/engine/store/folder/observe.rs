@@ -17,7 +17,7 @@ use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_original_gone};
 use crate::journal::{Journal, JournalState, RecordedChange, slot_name};
-use crate::plan::Access;
+use crate::plan::{Access, LINK_MODE};
 
 impl TransactionFolder<'_> {
     /// Reads the file at a name to its end, even if the call was cancelled: something is swapped already.
@@ -209,12 +209,17 @@ fn unproved(classes: &IndexVec<EntryIndex, Class>) -> impl Iterator<Item = Entry
     classes.numbered().filter(move |(_, class)| is_one(class)).map(|(entry, _)| entry)
 }
 
-/// Observes the file or folder at a name; a file is read to the end.
+/// Observes the file, symlink or folder at a name; a file is read to the end, a symlink not followed.
 pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -> Result<Seen> {
     let Some(stat) = workspace.stat(name)? else { return Ok(Seen::Missing) };
     match stat.kind {
         FileKind::Folder => Ok(Seen::Folder(stat.identity)),
-        FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
+        FileKind::Special => Ok(Seen::Other),
+        FileKind::Symlink => {
+            let digest = Digest::of(&snapshot::target_of(workspace, name, &stat)?);
+            let access = Access { user: stat.user, group: stat.group, attributes: None };
+            Ok(Seen::File { digest, mode: LINK_MODE, access, identity: stat.identity })
+        }
         FileKind::File => {
             let file = workspace.open_file(name)?;
             let digest = snapshot::digest(workspace, &file, stat.size, cancel)?;

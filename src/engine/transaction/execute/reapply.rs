@@ -70,7 +70,7 @@ impl CommitWalk<'_> {
         let after = FileState { digest: Digest::of(&new), size: new.len() as u64, ..planned.state };
         let source = match &planned.content {
             NewContent::Spliced(source, _) => *source,
-            NewContent::Bytes(_) => unreachable!("only edits are made anew"),
+            NewContent::Bytes(_) | NewContent::Held(_) => unreachable!("only edits are made anew"),
         };
         if let Err(error) = write_all(workspace, &slot, 0, &new) {
             // Half of a content that no other process has seen: it takes space on a full disk, and would be kept as

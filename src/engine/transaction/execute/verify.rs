@@ -2,9 +2,10 @@
 
 use super::CommitWalk;
 use crate::cancel::NEVER;
+use crate::digest::Digest;
 use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
-use crate::fs::Name;
+use crate::fs::{Name, Stat};
 use crate::index::EntryIndex;
 use crate::journal::slot_name;
 
@@ -50,6 +51,9 @@ impl CommitWalk<'_> {
         let path = || transaction.path(entry);
         let stat = transaction.workspace().fs().stat(slot).map_err(|e| Error::io("look at", path(), e))?;
         let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };
+        if snapshot.is_link() {
+            return self.holds_link(entry, &snapshot.digest, &stat);
+        }
         let is_same = snapshot.is_same(&stat, true);
         let file = match &snapshot.file {
             Some(file) if is_same => file.clone(),
@@ -65,6 +69,15 @@ impl CommitWalk<'_> {
             return Ok(true);
         }
         Ok(snapshot::digest(transaction.workspace(), &file, stat.size, &NEVER)? == snapshot.digest)
+    }
+
+    /// Returns whether the symlink in a slot has the target that was read.
+    fn holds_link(&self, entry: EntryIndex, read: &Digest, stat: &Stat) -> Result<bool> {
+        let transaction = self.transaction();
+        let slot = slot_name(entry);
+        let slot = Name::new(&transaction.folder, &slot);
+        let found = Digest::of(&snapshot::target_of(transaction.workspace(), slot, stat)?);
+        Ok((transaction.workspace().protocol.is_same_target)(read, &found))
     }
 
     /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.

@@ -1,8 +1,13 @@
 //! The report of one file of a request.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
 use super::prepared::SourceFile;
 use super::resolve::ResolvedPath;
 use crate::charset::readable;
+use crate::engine::history::export::link_header;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::plan::build::TargetIds;
@@ -19,33 +24,35 @@ pub(crate) struct AskedFile<'a> {
     pub diff_bytes: usize,
 }
 
+/// The contents of a file, for its report.
+#[derive(Clone, Copy)]
+pub(crate) enum Contents<'a> {
+    /// The old one; the new one is made from it, or is in the plan.
+    Spliced(&'a [u8]),
+    /// The old one, and that of the file which is given away, unless it is too large to be shown.
+    Held(&'a [u8], Option<&'a [u8]>),
+}
+
 impl AskedFile<'_> {
     pub(crate) fn report(
         &self,
         places: &IndexVec<TargetIndex, ResolvedPath>,
         source: Option<&SourceFile>,
-        old: &[u8],
+        contents: Contents<'_>,
         new: Option<&New>,
         edits: Vec<Applied>,
     ) -> FileReport {
         let entry = &self.request.files[self.file.0];
+        let (Contents::Spliced(old) | Contents::Held(old, _)) = contents;
         let before = source.map(|source| source.snapshot.state());
         let subject = &places[self.target_ids.subject];
         let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
-        let operation = match &entry.change {
-            Change::Delete => Operation::Delete,
-            Change::Rename(_) | Change::Edit { rename: Some(_), .. } => Operation::Rename,
-            _ if unchanged => Operation::None,
-            Change::Edit { .. } => Operation::Edit,
-            Change::Write { .. } if before.is_some() => Operation::Replace,
-            Change::Write { .. } | Change::Copy { .. } => Operation::Create,
-            Change::Mode => Operation::Mode,
-            Change::MakeFolder => Operation::Folder,
-            Change::RemoveFolder => Operation::RemoveFolder,
-        };
-        let shows_diff = self.request.dry_run || self.request.verbose;
-        let content = new.filter(|_| shows_diff || self.request.include_content).map(|new| {
-            let bytes = rendered(new, old);
+        let operation = operation(&entry.change, before.is_some(), unchanged);
+        let is_too_large = matches!(contents, Contents::Held(_, None));
+        let shows_diff = (self.request.dry_run || self.request.verbose) && !is_too_large;
+        let shows = shows_diff || self.request.include_content && !is_too_large;
+        let content = new.filter(|_| shows).map(|new| {
+            let bytes = rendered(new, contents);
             readable(&bytes, entry.encoding).into_owned()
         });
         let mut warnings = Vec::new();
@@ -60,7 +67,10 @@ impl AskedFile<'_> {
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };
             let old = readable(old, entry.encoding);
-            diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, self.diff_bytes)
+            let text =
+                diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, self.diff_bytes);
+            let kinds = link_header(before.as_ref(), new.map(|new| &new.state));
+            format!("{kinds}{text}")
         });
         FileReport {
             path: entry.path.clone(),
@@ -74,6 +84,7 @@ impl AskedFile<'_> {
                 content: content.filter(|_| self.request.include_content),
                 diff,
                 rebased: None,
+                symlink_to: new.filter(|new| new.state.is_link()).map(|new| as_path(rendered(new, contents))),
                 in_place: None,
                 warnings,
             }
@@ -82,10 +93,31 @@ impl AskedFile<'_> {
     }
 }
 
-/// The bytes of a new content, from the old one.
-fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
-    match &new.content {
-        NewContent::Bytes(bytes) => bytes.clone(),
-        NewContent::Spliced(_, splices) => splices.apply(old),
+/// The operation that a change of a file is, if there is a file or not, and if it stays as it is.
+const fn operation(change: &Change, is_there: bool, unchanged: bool) -> Operation {
+    match change {
+        Change::Delete => Operation::Delete,
+        Change::Rename(_) | Change::Edit { rename: Some(_), .. } => Operation::Rename,
+        _ if unchanged => Operation::None,
+        Change::Edit { .. } => Operation::Edit,
+        Change::Write { .. } | Change::Symlink { .. } | Change::Take { .. } if is_there => Operation::Replace,
+        Change::Write { .. } | Change::Copy { .. } | Change::Symlink { .. } | Change::Take { .. } => Operation::Create,
+        Change::Mode => Operation::Mode,
+        Change::MakeFolder => Operation::Folder,
+        Change::RemoveFolder => Operation::RemoveFolder,
+    }
+}
+
+fn as_path(target: Vec<u8>) -> PathBuf {
+    OsString::from_vec(target).into()
+}
+
+/// The bytes of a new content.
+fn rendered(new: &New, contents: Contents<'_>) -> Vec<u8> {
+    match (&new.content, contents) {
+        (NewContent::Bytes(bytes), _) => bytes.clone(),
+        (NewContent::Spliced(_, splices), Contents::Spliced(old) | Contents::Held(old, _)) => splices.apply(old),
+        (NewContent::Held(_), Contents::Held(_, held)) => held.unwrap_or_default().to_vec(),
+        (NewContent::Held(_), Contents::Spliced(_)) => unreachable!("what is given away was read"),
     }
 }

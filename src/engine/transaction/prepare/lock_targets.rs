@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::resolve::{Folders, ResolvedPath, Resolver};
+use super::resolve::{Folders, LastLink, ResolvedPath, Resolver};
 use crate::engine::recovery;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
@@ -48,8 +48,8 @@ impl LockedTargets {
 
 /// The paths of a transaction.
 pub(crate) trait Targets {
-    /// All paths that it names or implies.
-    fn paths(&self) -> impl Iterator<Item = &AskedPath>;
+    /// All paths that it names or implies, and what is done about a symlink at the end of each.
+    fn paths(&self) -> impl Iterator<Item = (&AskedPath, LastLink)>;
 
     /// Turns the result of each path into places, or into one error that names all problems.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>>;
@@ -199,7 +199,7 @@ impl Engine {
 }
 
 fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<ResolvedPath>, Parents)> {
-    let mut places = targets.accept(targets.paths().map(|path| resolver.place_beyond(path)).collect())?;
+    let mut places = targets.accept(resolver.places(targets.paths()))?;
     for place in places.iter_mut().filter(|place| place.within.is_some()) {
         resolver.look_into(place)?;
     }

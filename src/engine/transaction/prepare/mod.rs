@@ -4,6 +4,7 @@
 
 pub(crate) mod file_report;
 pub(crate) mod folder_modes;
+mod held;
 pub(crate) mod lock_targets;
 pub(crate) mod other_files;
 pub(crate) mod permissions;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::file_report::AskedFile;
+use super::file_report::{AskedFile, Contents};
 use super::other_files::elsewhere;
 use super::prepared::SourceFile;
 use super::reader::TargetReader;
@@ -44,8 +44,7 @@ impl FileReading<'_, '_> {
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.verbose || request.include_content;
         // An entry that leaves a path does not matter to the new file that takes it.
-        let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. } | Change::MakeFolder)
-            && self.vacated.contains_key(&subject);
+        let is_new = entry.makes() && self.vacated.contains_key(&subject);
         let large = match &entry.change {
             Change::Edit { edits, .. } if !shows => {
                 self.reader.read_large(subject, (edits, entry.encoding)).map_err(named)?
@@ -56,7 +55,10 @@ impl FileReading<'_, '_> {
             _ if is_new || large.is_some() => Vec::new(),
             // Another file may have become a copy of it.
             Change::Edit { .. } => self.reader.read_again(subject).map_err(named)?,
-            _ if shows => self.reader.read_again(subject).map_err(named)?,
+            // The answer says what a symlink leads to.
+            _ if shows || self.resolved.places[subject].is_symlink() => {
+                self.reader.read_again(subject).map_err(named)?
+            }
             _ => self.reader.look(subject).map(|()| Vec::new()).map_err(named)?,
         };
         let source = self.reader.source(subject).filter(|_| !is_new);
@@ -79,6 +81,12 @@ impl FileReading<'_, '_> {
         let edits = builder.add(file, entry, target_ids, base).map_err(|error| {
             elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file)).at(&entry.path)
         })?;
+        let mut taken = None;
+        if let Change::Take { held, .. } = &entry.change {
+            let source = self.reader.take(held, file, shows).map_err(named)?;
+            builder.take(file, subject, (source.id, source.state));
+            taken = Some(source.shown);
+        }
         let new = match entry.change {
             Change::Delete | Change::MakeFolder | Change::RemoveFolder => None,
             _ => builder.becomes(target_ids.destination.unwrap_or(subject)),
@@ -87,7 +95,7 @@ impl FileReading<'_, '_> {
         let report = AskedFile { request, file, target_ids, diff_bytes }.report(
             &self.resolved.places,
             source,
-            content,
+            taken.as_ref().map_or(Contents::Spliced(content), |shown| Contents::Held(content, shown.as_deref())),
             new,
             edits,
         );

@@ -12,9 +12,10 @@ use crate::cancel::CancelToken;
 use crate::charset::Charset;
 use crate::engine::Engine;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
+use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
-use crate::index::{IndexVec, TargetIndex};
+use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::limits;
 use crate::plan::SourceId;
 use crate::plan::build::Builder;
@@ -75,6 +76,27 @@ impl<'a> TargetReader<'a> {
 
     pub(crate) fn into_sources(self) -> Sources {
         self.sources
+    }
+
+    pub(super) fn workspace(&self) -> &'a Workspace {
+        &self.engine.workspace
+    }
+
+    pub(super) const fn cancel(&self) -> &'a CancelToken {
+        self.cancel
+    }
+
+    pub(super) const fn allows_set_id(&self) -> bool {
+        self.engine.allows_set_id
+    }
+
+    /// The number of the source that a file of the request brings along.
+    pub(super) fn behind_targets(&self, FileIndex(file): FileIndex) -> SourceId {
+        SourceId(self.places.len() + file)
+    }
+
+    pub(super) fn insert(&mut self, id: SourceId, source: SourceFile) {
+        self.sources.insert(id, source);
     }
 
     pub(crate) fn source(&self, target: TargetIndex) -> Option<&SourceFile> {

@@ -137,7 +137,9 @@ impl Engine {
 /// Refuses a file that its owner could not read: it could be neither recovered nor undone.
 fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let closed = |entry: &&Entry| match &entry.change {
-        Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
+        Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => {
+            !new.state.is_link() && new.state.mode & 0o400 == 0
+        }
         Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
     };
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };

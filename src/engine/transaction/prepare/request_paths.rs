@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::lock_targets::Targets;
 use super::permissions::Permissions;
-use super::resolve::ResolvedPath;
+use super::resolve::{LastLink, ResolvedPath};
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::index::{FileIndex, IndexVec, TargetIndex};
@@ -31,6 +31,8 @@ struct Part {
     is_new: bool,
     /// True if the request removes the folder there.
     removes_folder: bool,
+    /// What is done about a symlink there.
+    last_link: LastLink,
 }
 
 /// The places of a request, each once, and their roles for each file.
@@ -55,11 +57,28 @@ impl RequestPaths {
         let mut parts = Vec::with_capacity(files.len());
         for (file, entry) in files.enumerate() {
             let file = FileIndex(file);
-            let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
-            let (path, removes_folder) = (entry.path.clone(), matches!(entry.change, Change::RemoveFolder));
-            parts.push(Part { file, field: SUBJECT, path, is_left: entry.vacates(), is_new, removes_folder });
-            let part =
-                |field, path, is_new| Part { file, field, path, is_left: false, is_new, removes_folder: false };
+            let is_new = entry.makes() && !entry.is_of_folder();
+            let part = |field, path, is_new| Part {
+                file,
+                field,
+                path,
+                is_left: false,
+                is_new,
+                removes_folder: false,
+                // What is copied is read before anything is taken away.
+                last_link: if field == ORIGIN { LastLink::Follow } else { LastLink::FollowIfItStays },
+            };
+            let is_itself = matches!(
+                entry.change,
+                Change::Delete | Change::Rename(_) | Change::Symlink { .. } | Change::Take { .. }
+            );
+            let subject = part(SUBJECT, entry.path.clone(), is_new);
+            parts.push(Part {
+                is_left: entry.vacates(),
+                removes_folder: matches!(entry.change, Change::RemoveFolder),
+                last_link: if is_itself { LastLink::Keep } else { subject.last_link },
+                ..subject
+            });
             if let Some(to) = entry.destination() {
                 parts.push(part(DESTINATION, to.path.clone(), true));
             }
@@ -171,8 +190,7 @@ impl RequestPaths {
                 part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
                 continue;
             }
-            let is_made = matches!(entry.change, Change::Write { .. } | Change::Copy { .. } | Change::MakeFolder);
-            let is_source = part.field == SUBJECT && !is_made;
+            let is_source = part.field == SUBJECT && !entry.makes();
             let is_result = part.field != SUBJECT || !entry.vacates();
             let earlier = [
                 is_source.then(|| sources.insert(&place.path, part.file)),
@@ -226,8 +244,8 @@ impl RequestPaths {
 }
 
 impl Targets for RequestPaths {
-    fn paths(&self) -> impl Iterator<Item = &AskedPath> {
-        self.parts.iter().map(|part| &part.path)
+    fn paths(&self) -> impl Iterator<Item = (&AskedPath, LastLink)> {
+        self.parts.iter().map(|part| (&part.path, part.last_link))
     }
 
     /// Collects all paths that lead nowhere, or to a denied place, into one error.
@@ -295,20 +313,25 @@ impl Part {
         let path = self.path.display();
         let is_free = place.stat.is_none() || vacated.contains(&place.path);
         let if_exists = match (self.field, &entry.change) {
-            (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
-            (SUBJECT, Change::Copy { .. }) => IfExists::Fail,
+            (
+                SUBJECT,
+                Change::Write { if_exists, .. } | Change::Symlink { if_exists, .. } | Change::Take { if_exists, .. },
+            ) => *if_exists,
             (SUBJECT, Change::MakeFolder) if is_folder(place) => {
                 return Some((ErrorKind::FileExists, format!("{path} is a folder already")));
             }
-            (SUBJECT, Change::MakeFolder) => IfExists::Fail,
+            (SUBJECT, Change::Copy { .. } | Change::MakeFolder) => IfExists::Fail,
             (SUBJECT, Change::RemoveFolder) => return self.refuse_removal(place),
             (ORIGIN, _) => return self.refuse_origin(place),
             (SUBJECT, _) if place.stat.is_none() => {
                 return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
             }
             (SUBJECT, _) if place.is_link && entry.vacates() => {
-                let message = format!("{path} is a symlink; only what it leads to can be deleted or renamed");
+                let message = format!("{path} is a symlink: edit what it leads to, or rename it without edits");
                 return Some((ErrorKind::NotARegularFile, message));
+            }
+            (SUBJECT, _) if place.is_symlink() && entry.mode.is_some() => {
+                return Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, which has no mode")));
             }
             (DESTINATION, _) => entry.destination().map_or(IfExists::Fail, |to| to.if_exists),
             (BACKUP, _) => return self.refuse_backup(place, is_free),

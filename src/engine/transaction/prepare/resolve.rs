@@ -1,6 +1,6 @@
 //! Resolves paths of a request to places in the workspace: follows symlinks and opens folders.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedPath {
-    /// The path in the workspace, without symlinks.
+    /// The path in the workspace, without symlinks on the way.
     pub path: RelPath,
     /// The missing folders on the way, parents first.
     pub missing: Vec<RelPath>,
@@ -28,11 +28,16 @@ pub(crate) struct ResolvedPath {
     pub within: Option<Vec<(RelPath, FileKind)>>,
     /// The metadata of the file or folder at this place, if there is one.
     pub stat: Option<Arc<Stat>>,
-    /// True if the last name was a symlink.
+    /// True if the last name was a symlink that was followed.
     pub is_link: bool,
 }
 
 impl ResolvedPath {
+    /// Returns whether the symlink at this place is meant itself.
+    pub(crate) fn is_symlink(&self) -> bool {
+        self.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink)
+    }
+
     /// The nearest existing folder on the way, as a path in the workspace.
     pub(crate) fn folder(&self) -> &Path {
         self.missing.first().unwrap_or(&self.path).parent()
@@ -57,6 +62,17 @@ impl ResolvedPath {
     }
 }
 
+/// What is done about a symlink that is the last name of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastLink {
+    /// It is followed: what it leads to is meant.
+    Follow,
+    /// It is followed, unless another path of the request takes the symlink itself away.
+    FollowIfItStays,
+    /// The symlink itself is meant.
+    Keep,
+}
+
 /// Resolves paths, and keeps every folder that it opens on the way.
 #[derive(Debug)]
 pub(crate) struct Resolver<'a> {
@@ -68,6 +84,8 @@ pub(crate) struct Resolver<'a> {
     repositories: HashMap<OsString, bool>,
     /// Folders that are already open: finding one again takes no second handle.
     known: Option<&'a Folders>,
+    /// The symlinks that the request takes away themselves.
+    taken_links: HashSet<RelPath>,
 }
 
 /// Open folders, by their paths in the workspace.
@@ -83,7 +101,8 @@ enum ResolvedFolder {
 
 impl<'a> Resolver<'a> {
     pub(crate) fn new(workspace: &'a Workspace, bounds: &'a Bounds) -> Self {
-        Self { workspace, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
+        let (folders, repositories, taken_links) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { workspace, bounds, folders, repositories, known: None, taken_links }
     }
 
     /// A resolver for paths that were resolved before.
@@ -148,12 +167,33 @@ impl<'a> Resolver<'a> {
 
     /// Resolves one path as the caller wrote it. It is an error if something other than a folder is on the way.
     pub(crate) fn place(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
-        let place = self.place_beyond(path)?;
+        let place = self.place_beyond(path, LastLink::Follow)?;
         place.obstructed().map_or(Ok(place), Err)
     }
 
+    /// Resolves paths, those of symlinks themselves first: whether another path leads through one of them or ends there
+    /// depends on that.
+    pub(crate) fn places<'p>(
+        &mut self,
+        paths: impl Iterator<Item = (&'p AskedPath, LastLink)>,
+    ) -> Vec<Result<ResolvedPath>> {
+        let paths: Vec<_> = paths.collect();
+        let mut places: Vec<Option<Result<ResolvedPath>>> = Vec::with_capacity(paths.len());
+        for (path, last) in &paths {
+            let place = (*last == LastLink::Keep).then(|| self.place_beyond(path, *last));
+            if let Some(Ok(place)) = &place
+                && place.is_symlink()
+            {
+                self.taken_links.insert(place.path.clone());
+            }
+            places.push(place);
+        }
+        let each = paths.into_iter().zip(places);
+        each.map(|((path, last), place)| place.unwrap_or_else(|| self.place_beyond(path, last))).collect()
+    }
+
     /// Resolves one path; an obstacle on the way is recorded in the place, since it may be removed.
-    pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
+    fn place_beyond(&mut self, path: &AskedPath, last: LastLink) -> Result<ResolvedPath> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
@@ -176,7 +216,11 @@ impl<'a> Resolver<'a> {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
                 }
-                PathStep::Link => {
+                PathStep::Link(place) if last == LastLink::Keep || self.is_taken(&rel, last) => {
+                    self.check_repositories(&place, path)?;
+                    return Ok(place);
+                }
+                PathStep::Link(_) => {
                     is_link = true;
                     let target = self.canonical(&self.workspace.root.path().join(rel.as_path()))?;
                     rel = self.inside(&target, path)?;
@@ -287,8 +331,11 @@ impl<'a> Resolver<'a> {
             let name = Name::new(handle, rel.name());
             place.stat = self.workspace.stat(name)?.map(Arc::new);
         }
-        let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
-        Ok(if is_symlink { PathStep::Link } else { PathStep::There(place) })
+        Ok(if place.is_symlink() { PathStep::Link(place) } else { PathStep::There(place) })
+    }
+
+    fn is_taken(&self, link: &RelPath, last: LastLink) -> bool {
+        last == LastLink::FollowIfItStays && self.taken_links.contains(link)
     }
 
     fn open(&mut self, folder: &Path) -> Result<&ResolvedFolder> {
@@ -356,7 +403,7 @@ pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
 
 enum PathStep {
     There(ResolvedPath),
-    Link,
+    Link(ResolvedPath),
     LinkedFolder,
 }
 

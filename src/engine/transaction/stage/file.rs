@@ -27,11 +27,12 @@ const TOGETHER: usize = 128;
 #[derive(Debug)]
 pub(super) struct StagedFile {
     /// The file, open, if it is to be synced by itself.
-    file: Option<Handle>,
-    guard: SlotGuard,
-    identity: Identity,
-    access: Access,
-    handed_on: Attributes,
+    pub(super) file: Option<Handle>,
+    pub(super) guard: SlotGuard,
+    pub(super) identity: Identity,
+    pub(super) access: Access,
+    /// What the folder passed on to it; `None` if it tells nothing about that.
+    pub(super) handed_on: Option<Attributes>,
 }
 
 impl Staging<'_> {
@@ -54,7 +55,7 @@ impl Staging<'_> {
             self.open.insert(entry, file.clone());
         }
         self.files.extend(file);
-        self.handed_on = Some(handed_on);
+        self.handed_on = handed_on.or(self.handed_on.take());
         Ok((identity, FileState { access: Some(access), ..new.state }))
     }
 
@@ -98,7 +99,14 @@ impl Staging<'_> {
     ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
         let metadata = self.metadata(planned, new, prepared)?;
+        if new.state.is_link() {
+            return self.stage_link(entry, planned, new, &metadata, prepared);
+        }
+        if let NewContent::Held(source) = &new.content {
+            return self.stage_held(entry, planned, &prepared.sources[*source], &metadata, (prepared, cancel));
+        }
         self.fill(&slot_name(entry), planned, &metadata, prepared, |file| match &new.content {
+            NewContent::Held(_) => unreachable!("it is staged above"),
             NewContent::Bytes(bytes) => write_all(workspace, file, 0, bytes),
             NewContent::Spliced(source, splices) => {
                 let (source, digest) = (&prepared.sources[*source], new.state.digest);
@@ -108,7 +116,8 @@ impl Staging<'_> {
         })
     }
 
-    /// Copies an original that has other names, through which its inode could be written while history holds it.
+    /// Copies an original that has other names, through which its inode could be written while history holds it. A symlink
+    /// is never written.
     pub(super) fn copy_original(
         &mut self,
         entry: EntryIndex,
@@ -116,7 +125,7 @@ impl Staging<'_> {
         prepared: &Prepared,
         cancel: &CancelToken,
     ) -> Result<()> {
-        let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
+        let Some(snapshot) = prepared.targets[entry].as_ref().filter(|it| it.stat.links > 1 && !it.is_link()) else {
             return Ok(());
         };
         let workspace = self.transaction.workspace();
@@ -137,7 +146,7 @@ impl Staging<'_> {
     }
 
     /// Makes a new file in the transaction's folder, with its content and metadata.
-    fn fill(
+    pub(super) fn fill(
         &self,
         name: &str,
         planned: &Entry,
@@ -172,7 +181,7 @@ impl Staging<'_> {
             guard,
             identity: stat.identity,
             access,
-            handed_on: now.attributes,
+            handed_on: Some(now.attributes),
         })
     }
 }

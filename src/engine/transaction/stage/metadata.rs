@@ -5,7 +5,7 @@ use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::transaction::prepare::project;
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Metadata, Stat};
-use crate::plan::{Entry, New};
+use crate::plan::{Entry, New, NewContent};
 
 impl Staging<'_> {
     /// The metadata of a staged file: those of its source, or those that its folder gives a new file.
@@ -22,7 +22,8 @@ impl Staging<'_> {
         };
         let snapshot = &prepared.sources[source].snapshot;
         let mut attributes = snapshot.attributes();
-        if prepared.sources[source].path != planned.path {
+        // What is given away may have had the same path in a folder of its own.
+        if prepared.sources[source].path != planned.path || matches!(new.content, NewContent::Held(_)) {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
             project::join(self.transaction.workspace(), parent, &mut attributes)?;

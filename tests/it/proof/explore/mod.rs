@@ -134,6 +134,12 @@ fn folders_that_are_removed_are_old_or_new_after_a_crash_and_so_is_the_undo() {
 }
 
 #[test]
+fn files_that_are_given_away_are_old_or_new_after_a_crash() {
+    explore(&scripts::taken());
+    explore_once(&as_on_fuse(&scripts::taken()));
+}
+
+#[test]
 fn names_that_change_places_are_old_or_new_after_a_crash() {
     explore(&scripts::change_places());
 }

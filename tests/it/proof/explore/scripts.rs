@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::SimFs;
 use txedit::testing::Script;
+use txedit::testing::internals::request::HeldFile;
 use txedit::{Anchor, Change, Count, Edit, FileRequest, IfExists, Matching, Mode, RenameTo, Request};
 
 pub(crate) fn file(path: &str, change: Change) -> FileRequest {
@@ -168,6 +169,61 @@ pub(crate) fn makes(path: &str) -> FileRequest {
 
 pub(crate) fn removes(path: &str) -> FileRequest {
     file(path, Change::RemoveFolder)
+}
+
+/// Makes a symlink, or puts one in the place of what is there.
+pub(crate) fn links(path: &str, target: &str) -> FileRequest {
+    file(path, Change::Symlink { target: target.into(), if_exists: IfExists::Replace })
+}
+
+fn linked(machine: &SimFs) {
+    files(machine);
+    for (target, path) in [("a", "/w/to-a"), ("nowhere", "/w/dangling"), ("sub", "/w/to-sub"), ("/", "/w/outside")] {
+        machine.symlink(target, path).unwrap();
+    }
+    machine.advance(Duration::from_secs(60));
+}
+
+/// A symlink is retargeted.
+pub(crate) fn retarget() -> Script {
+    Script::new("retarget", linked).apply(request(vec![links("to-a", "b")]))
+}
+
+/// One of each kind: more would take too long. A retarget is explored by itself.
+pub(crate) fn all_links() -> Vec<FileRequest> {
+    vec![links("new", "b"), renames("dangling", "moved"), links("b", "c")]
+}
+
+/// A symlink becomes a file, another becomes a folder.
+pub(crate) fn links_replaced() -> Script {
+    let files = vec![deletes("to-sub"), creates("to-sub", "file two\n"), deletes("outside"), makes("outside")];
+    Script::new("symlinks replaced", linked).apply(request(files))
+}
+
+pub(crate) fn symlinks() -> Script {
+    Script::new("symlinks", linked).apply(request(all_links()))
+}
+
+/// The same with a check, which decides.
+pub(crate) fn symlinks_checked(passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Script {
+    Script::new("symlinks", linked).apply_checked(request(all_links()), passes)
+}
+
+/// Files are given away, beside an edit: one is new, one takes the place of another.
+pub(crate) fn taken() -> Script {
+    let setup = |machine: &SimFs| {
+        files(machine);
+        machine.make_folders("/held").unwrap();
+        machine.create("/held/new", "new two\n").unwrap();
+        machine.create("/held/b", "b two\n").unwrap();
+        machine.set_attribute("/held/b", "user.overlay.origin", b"x").unwrap();
+        machine.advance(Duration::from_secs(60));
+    };
+    let take = |path: &str| {
+        let held = HeldFile::new("/held", path).unwrap();
+        file(path, Change::Take { held, if_exists: IfExists::Replace })
+    };
+    Script::new("files given away", setup).apply(request(vec![take("new"), take("b"), replaces("a", "one", "two")]))
 }
 
 /// Folders of which the inner one is empty, in one that is not.

@@ -47,6 +47,7 @@
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
 //! | originals with other names not copied | J10 | `hard_links` |
+//! | the target of a symlink that came out not compared | J5 | somebody who links; [`symlinks`] |
 //! | a folder that goes not looked into, told by its inode alone; folders rolled back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //!
 //! Harmless, each for a reason, and shown to be:
@@ -83,6 +84,7 @@ mod meanwhile;
 mod played;
 mod recovered;
 mod scenes;
+mod symlinks;
 mod syncs;
 
 /// A protocol that is broken.

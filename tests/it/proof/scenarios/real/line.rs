@@ -45,6 +45,9 @@ fn file(ask: &Ask) -> Value {
         Ask::Write(path, content) => json!({"file_path": path, "content": content, "if_exists": "replace"}),
         Ask::Delete(path) => json!({"file_path": path, "delete": true}),
         Ask::Rename(path, to) => json!({"file_path": path, "rename_to": to}),
+        Ask::MakeFolder(path) => json!({"file_path": path, "make_folder": true}),
+        Ask::RemoveFolder(path) => json!({"file_path": path, "remove_folder": true}),
+        Ask::Symlink(path, target) => json!({"file_path": path, "symlink_to": target, "if_exists": "replace"}),
         Ask::Mode(path, mode) => json!({"file_path": path, "mode": format!("{mode:o}")}),
     }
 }
