@@ -57,21 +57,32 @@ fn what_cannot_be_dropped_is_still_kept() {
 }
 
 #[test]
-fn a_folder_or_a_symlink_that_is_kept_is_taken_by_hand() {
-    for check in ["rm a && mkdir a && echo theirs > a/x && exit 1", "rm a && ln -s outside a && exit 1"] {
-        let (here, kept) = with_a_kept_folder(check);
-        let list = here.run(&["kept", "list", "--json"]).exits(0).json();
-        let id = list["kept"][0]["transaction_id"].as_str().unwrap();
-        let answer = here.run(&["kept", "restore", id, "--json"]).exits(2).json();
-        assert_eq!(answer["error_code"], "NOT_A_REGULAR_FILE", "{answer}");
-        let hint = answer["recovery_hint"].as_str().unwrap();
-        assert!(hint.contains(kept.to_str().unwrap()) && hint.contains(&format!("kept drop {id}")), "{hint}");
-        // What the hint says can be done.
-        fs::remove_file(here.path().join("a")).unwrap();
-        fs::rename(&kept, here.path().join("a")).unwrap();
-        here.run(&["kept", "drop", id]).exits(0);
-        assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], serde_json::json!([]));
-    }
+fn a_folder_that_is_kept_is_taken_by_hand() {
+    let (here, kept) = with_a_kept_folder("rm a && mkdir a && echo theirs > a/x && exit 1");
+    let list = here.run(&["kept", "list", "--json"]).exits(0).json();
+    let id = list["kept"][0]["transaction_id"].as_str().unwrap();
+    let answer = here.run(&["kept", "restore", id, "--json"]).exits(2).json();
+    assert_eq!(answer["error_code"], "NOT_A_REGULAR_FILE", "{answer}");
+    let hint = answer["recovery_hint"].as_str().unwrap();
+    assert!(hint.contains(kept.to_str().unwrap()) && hint.contains(&format!("kept drop {id}")), "{hint}");
+    // What the hint says can be done.
+    fs::remove_file(here.path().join("a")).unwrap();
+    fs::rename(&kept, here.path().join("a")).unwrap();
+    here.run(&["kept", "drop", id]).exits(0);
+    assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], serde_json::json!([]));
+}
+
+#[test]
+fn a_symlink_that_is_kept_is_restored_as_one() {
+    let (here, _) = with_a_kept_folder("rm a && ln -s outside a && exit 1");
+    let list = here.run(&["kept", "list", "--json"]).exits(0).json();
+    let id = list["kept"][0]["transaction_id"].as_str().unwrap();
+    here.run(&["kept", "restore", id]).exits(0);
+    assert_eq!(fs::read_link(here.path().join("a")).unwrap().to_str(), Some("outside"));
+    here.run(&["undo"]).exits(0);
+    assert!(here.path().join("a").symlink_metadata().unwrap().is_file());
+    here.run(&["kept", "drop", id]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("outside")).unwrap(), "stays\n");
 }
 
 /// A file that nobody may unlink; `None` where this file system has none, or this user may not say so.
