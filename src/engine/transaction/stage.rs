@@ -2,6 +2,7 @@
 
 mod content;
 mod file;
+pub(super) mod in_view;
 mod metadata;
 mod new_folder;
 mod texts;

@@ -88,7 +88,19 @@ impl Engine {
         let folder_metadata = HashMap::new();
         let (again, contended) = (false, None);
         Ok((
-            Prepared { plan, sources, targets, parents, folder_metadata, read_at, origin, gate, again, contended },
+            Prepared {
+                plan,
+                sources,
+                targets,
+                parents,
+                folder_metadata,
+                read_at,
+                origin,
+                gate,
+                passed: None,
+                again,
+                contended,
+            },
             reports,
         ))
     }
