@@ -100,6 +100,7 @@ mod request;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+mod view;
 pub mod wire;
 
 pub use cancel::CancelToken;

@@ -203,3 +203,15 @@ pub const DELEGATE_OUTPUT_BYTES: usize = 64 << 20;
 
 /// Bytes kept of the end of what a delegate prints as errors.
 pub const DELEGATE_TAIL_BYTES: usize = 4 << 10;
+
+/// The most times that a check runs in a view for one request, while other programs change its files.
+pub const VIEW_CHECKS: usize = 3;
+
+/// The most files that an answer names of those that a check wrote in a view and that were dropped.
+pub const DROPPED_NAMES: usize = 20;
+
+/// The most files of a copy that takes the place of a view.
+pub const VIEW_FILES: usize = 200_000;
+
+/// The most bytes of such a copy that the file system cannot share with the files.
+pub const VIEW_BYTES: u64 = 2 << 30;

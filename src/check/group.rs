@@ -43,6 +43,9 @@ pub(crate) struct Order<'a> {
     /// Additions to the environment of this process. If there are any, processes that the program leaves behind are
     /// found by them, and ended with it.
     pub environment: &'a [(&'a str, OsString)],
+    /// The first process of the view that it runs in: the others in its process name space are found by that alone. Another
+    /// view of the same folder has the same variables.
+    pub inside: Option<i32>,
     /// An open file that the program and everything it starts inherit. While any of them is alive, a lock on the file
     /// is held: another process can test that.
     pub held: Option<BorrowedFd<'a>>,
@@ -131,7 +134,8 @@ impl Running {
         command.env_remove(TOKEN);
         command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
         let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
-        let mut marks = ProcessMarks { variables: order.environment.iter().map(variable).collect(), held: None };
+        let variables = order.environment.iter().filter(|_| order.inside.is_none()).map(variable).collect();
+        let mut marks = ProcessMarks { variables, held: None, first: order.inside };
         let child = match order.held {
             Some(held) => spawn_holding(command, held, &mut marks)?,
             None => command.spawn()?,

@@ -7,7 +7,7 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -24,6 +24,8 @@ pub(super) struct ProcessMarks {
     pub(super) variables: Vec<Vec<u8>>,
     /// An open file with a lock: its descriptor in the process, its device and its inode.
     pub(super) held: Option<(i32, u64, u64)>,
+    /// The first process of a process name space, by its number outside: all others in it are found.
+    pub(super) first: Option<i32>,
 }
 
 /// A process that was found.
@@ -58,7 +60,7 @@ impl ProcessMarks {
     }
 
     fn find(&self) -> Vec<FoundProcess> {
-        if self.variables.is_empty() && self.held.is_none() {
+        if self.variables.is_empty() && self.held.is_none() && self.first.is_none() {
             return Vec::new();
         }
         let own = std::process::id().to_string();
@@ -83,7 +85,11 @@ impl ProcessMarks {
     }
 
     fn are_on(&self, process: Pid) -> bool {
-        let folder = Path::new("/proc").join(process.as_raw_nonzero().to_string());
+        let number = process.as_raw_nonzero().get();
+        let folder = Path::new("/proc").join(number.to_string());
+        if self.first.is_some_and(|first| first != number && space(number).is_some_and(|it| Some(it) == space(first))) {
+            return true;
+        }
         if self.are_in(&folder) {
             return true;
         }
@@ -123,6 +129,11 @@ impl FoundProcess {
         let name = fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
         format!("{number} ({})", name.trim_end())
     }
+}
+
+/// The process name space of a process.
+fn space(process: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/pid")).ok()
 }
 
 /// Whether a process runs, and its start time; `None` if there is no process with that number.

@@ -11,11 +11,13 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cancel::CancelToken;
 use crate::limits;
+use crate::view::View;
+pub use crate::view::serve_views;
 
 /// A program that runs with the new files in place. Exit status 0 commits, everything else rolls all of it back.
 ///
@@ -62,6 +64,12 @@ impl Check {
 /// means. Everything that it starts must have ended when it returns: later writes go into files that are committed, or
 /// rolled back. If it panics, everything is rolled back before the panic continues.
 pub trait Checker: fmt::Debug + Send + Sync {
+    /// Returns whether it runs checks in the view that a call names, where there is one. One that does not always gets the
+    /// tree itself.
+    fn runs_in_views(&self) -> bool {
+        false
+    }
+
     /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it rolls the
     /// transaction back.
     fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended>;
@@ -74,8 +82,10 @@ pub struct CheckCall<'a> {
     pub check: &'a Check,
     /// The folder to run it in: a path that reaches the root of the workspace, whatever its name is by now.
     pub folder: &'a Path,
-    /// The transaction that waits for it.
-    pub transaction: &'a str,
+    /// The transaction that waits for it; `None` in a view, where no transaction does.
+    pub transaction: Option<&'a str>,
+    /// The view to run it in.
+    pub(crate) view: Option<&'a View>,
     /// The transaction's folder, if it has a descriptor. A process that inherits it also holds the lock of the
     /// transaction: a recovery waits for it, whatever happens to this process.
     pub held: Option<BorrowedFd<'a>>,
@@ -125,6 +135,73 @@ pub struct CheckRun {
     pub command: String,
     /// How it ended.
     pub ended: Ended,
+    /// Where it ran.
+    pub place: CheckPlace,
+    /// What it wrote besides the new files, in a view.
+    pub dropped: Dropped,
+}
+
+impl CheckRun {
+    /// A check that ran in the tree.
+    #[must_use]
+    pub(crate) fn new(command: String, ended: Ended) -> Self {
+        Self { command, ended, place: CheckPlace::Tree, dropped: Dropped::default() }
+    }
+}
+
+/// Where checks run. A view is a private picture of the workspace, in which the new files are in their places: until the
+/// check has passed, no file is touched and no lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CheckIn {
+    /// In the tree itself, with the new files in place, under the locks of their folders.
+    #[default]
+    Tree,
+    /// In a view where there can be one, otherwise in the tree. The program must have called
+    /// [`serve_views`].
+    Auto,
+    /// In a view; without one nothing is committed.
+    View,
+}
+
+/// Where a check ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CheckPlace {
+    /// In the tree itself, with the new files in place.
+    #[default]
+    Tree,
+    /// In a view, before any file was touched.
+    View,
+    /// In a copy at another path, where there could be no view at the path of the tree.
+    Copy,
+}
+
+impl CheckPlace {
+    /// The word for it in answers: `tree`, `view` or `copy`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::View => "view",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// The place with this word.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        [Self::Tree, Self::View, Self::Copy].into_iter().find(|place| place.word() == word)
+    }
+}
+
+/// What a check wrote in a view besides the new files: it ended with the view.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Dropped {
+    /// The number of files that it made, wrote or removed.
+    pub count: usize,
+    /// The first of them, up to [`limits::DROPPED_NAMES`], relative to the root.
+    pub paths: Vec<PathBuf>,
 }
 
 /// The decision of a check.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::group::{self, Order, ProgramEnd, Ran, Tail};
 use super::{CheckCall, Checker, Ended, Verdict};
 use crate::limits;
+use crate::view::{VIEW, View};
 
 /// The variable that tells a check and everything it starts which transaction waits for it.
 pub(crate) const TRANSACTION: &str = "TXEDIT_TRANSACTION";
@@ -17,12 +18,22 @@ pub(crate) const TRANSACTION: &str = "TXEDIT_TRANSACTION";
 pub(crate) struct Processes;
 
 impl Checker for Processes {
+    fn runs_in_views(&self) -> bool {
+        true
+    }
+
     fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended> {
         let started = Instant::now();
+        let in_view = call.view.map(|view| view.command(&call.check.command));
+        let environment: Vec<(&str, OsString)> = match call.view {
+            Some(view) => vec![(VIEW, view.root().into())],
+            None => call.transaction.map(|id| (TRANSACTION, id.into())).into_iter().collect(),
+        };
         let order = Order {
-            command: &call.check.command,
+            command: in_view.as_ref().unwrap_or(&call.check.command),
             folder: call.folder,
-            environment: &[(TRANSACTION, OsString::from(call.transaction))],
+            environment: &environment,
+            inside: call.view.and_then(View::first),
             held: call.held,
             apart: false,
             limit: call.check.limit,
@@ -68,7 +79,8 @@ mod tests {
         // Processes left behind are recognised by their transaction, so each test has its own.
         let transaction = format!("T-{}", scratch.path().display());
         let folder = scratch.path();
-        let call = CheckCall { check: &check, folder, transaction: &transaction, held: None, cancel, output: &output };
+        let (transaction, view, held) = (Some(&*transaction), None, None);
+        let call = CheckCall { check: &check, folder, transaction, view, held, cancel, output: &output };
         let ended = Processes.run(&call).unwrap();
         let heard = String::from_utf8(heard.into_inner().unwrap()).unwrap();
         (ended, heard)
@@ -129,7 +141,8 @@ mod tests {
             for _ in 0..300 {
                 let held = Some(std::os::fd::AsFd::as_fd(&locked));
                 let folder = scratch.path();
-                let call = CheckCall { check: &check, folder, transaction: "T", held, cancel: &never, output: &|_| () };
+                let (transaction, view, cancel) = (Some("T"), None, &never);
+                let call = CheckCall { check: &check, folder, transaction, view, held, cancel, output: &|_| () };
                 assert_eq!(Processes.run(&call).unwrap().verdict, Verdict::Passed);
             }
             is_over.store(true, std::sync::atomic::Ordering::Relaxed);

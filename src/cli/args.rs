@@ -16,7 +16,7 @@ mod transactions;
 use clap::{Parser, Subcommand};
 
 pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, PatchFormat, ReplaceArgs};
-pub(crate) use common::{Common, DurabilityArg};
+pub(crate) use common::{CheckInArg, Common, DurabilityArg};
 #[cfg(all(feature = "delegate", feature = "mcp"))]
 pub(crate) use delegate::ServerDelegateArgs;
 #[cfg(feature = "delegate")]

@@ -27,26 +27,36 @@ struct ConfigFile {
     #[serde(default)]
     deny: Vec<String>,
     #[serde(default)]
+    through: Vec<PathBuf>,
+    #[serde(default)]
     #[expect(dead_code, reason = "only its shape is checked here")]
     delegate: DelegateTable,
 }
 
 /// The globs that the user denies. It is an error if the file cannot be read: it may deny more than is known.
 pub(super) fn denied() -> Result<Vec<String>> {
+    Ok(read()?.deny)
+}
+
+/// The folders that the user wants to be real in views.
+pub(super) fn through() -> Result<Vec<PathBuf>> {
+    Ok(read()?.through)
+}
+
+fn read() -> Result<ConfigFile> {
     // A folder that this user may not enter is another user's: $HOME survives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
-        return Ok(Vec::new());
+        return Ok(ConfigFile::default());
     }
     let bytes = input::read_file(&path, FILE_BYTES)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
-    let file: ConfigFile = toml::from_str(text).map_err(|error| {
+    toml::from_str(text).map_err(|error| {
         let before = &text[..error.span().unwrap_or_default().start];
         let line = before.matches('\n').count() + 1;
         usage(&name, format!("{name}, line {line}: {}", error.message().trim_end()))
-    })?;
-    Ok(file.deny)
+    })
 }
 
 /// The path of the file, and each path that symlinks on the way lead to, even where nothing exists yet: a file that a

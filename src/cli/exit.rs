@@ -75,6 +75,7 @@ pub(crate) fn status(error: &Error) -> u8 {
         | ErrorKind::RequestTooLarge
         | ErrorKind::InvalidPattern
         | ErrorKind::ChecksNotAllowed
+        | ErrorKind::NoView
         | ErrorKind::ReadOnlyMode => USAGE,
     }
 }

@@ -37,6 +37,8 @@ use output::Answer;
 /// Runs the program: reads the arguments and the environment, and returns the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Before anything else: this may be the process that holds a view.
+    crate::view::serve_views();
     // If this fails, the signal ends the program, and a recovery handles what it leaves.
     signals::survive_file_limits().ok();
     let words: Vec<OsString> = env::args_os().collect();

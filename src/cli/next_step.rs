@@ -93,6 +93,7 @@ fn plain_words(step: &NextStep) -> String {
             shell_word(kept)
         ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
+        NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),

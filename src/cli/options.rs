@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::args::{self, Common};
 use super::home::unfit_folders;
 use super::{config, denied};
-use crate::check::Check;
 use crate::check::process::TRANSACTION;
+use crate::check::{Check, CheckIn};
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::path::STATE_FOLDER;
@@ -37,6 +37,10 @@ pub(crate) struct CommonOptions {
     pub(crate) allow_checks: bool,
     /// The time limit of a check.
     pub(crate) check_limit: Duration,
+    /// Where checks run.
+    check_in: CheckIn,
+    /// The folders that are real in a view.
+    through: Vec<PathBuf>,
     /// True if version control folders may be read and written.
     allow_vcs: bool,
     /// True if a request may set the set-user-id or set-group-id bit.
@@ -82,6 +86,12 @@ impl CommonOptions {
             check,
             allow_checks: common.allow_checks,
             check_limit,
+            check_in: match common.check_in {
+                args::CheckInArg::Auto => CheckIn::Auto,
+                args::CheckInArg::View => CheckIn::View,
+                args::CheckInArg::Tree => CheckIn::Tree,
+            },
+            through: through(common)?,
             allow_vcs: common.allow_vcs,
             allow_set_id: common.allow_set_id,
             denied: denied::globs(common)?,
@@ -144,6 +154,8 @@ impl CommonOptions {
             lock_timeout: self.lock_timeout,
             retention: Retention::default(),
             program: concat!("txedit ", env!("CARGO_PKG_VERSION")).to_owned(),
+            check_in: self.check_in,
+            through: self.through.clone(),
         }
     }
 
@@ -159,6 +171,11 @@ impl CommonOptions {
             _ => path,
         }
     }
+}
+
+/// The folders that are real in a view: those of the user's settings, then those of the command line.
+fn through(common: &Common) -> Result<Vec<PathBuf>> {
+    Ok(config::through()?.into_iter().chain(common.through.iter().cloned()).collect())
 }
 
 fn seconds(option: &str, seconds: f64) -> Result<Duration> {

@@ -4,8 +4,12 @@ use std::fmt::Write as _;
 
 use super::options::CommonOptions;
 use super::output::{HEADING, NAME, NOTE, count, diff, styled};
+use crate::check::{CheckRun, Dropped};
 use crate::engine::report::{FileReport, Operation, Report, Reverted};
 use crate::path::{one_line, shown};
+
+/// The number of dropped files that a note names.
+const NAMED: usize = 5;
 
 /// The result for stdout: one line, or the diff of a dry run.
 pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -> String {
@@ -31,6 +35,19 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -
     text
 }
 
+/// The note about what a check wrote in a view besides the new files.
+fn dropped(check: &CheckRun) -> Option<String> {
+    let Dropped { count: files @ 1.., paths, .. } = &check.dropped else { return None };
+    let mut names: Vec<String> = paths.iter().take(NAMED).map(|path| shown(path)).collect();
+    names.extend((*files > names.len()).then(|| "…".to_owned()));
+    Some(format!(
+        "{} the check also wrote {}, which ended with its view: {}",
+        styled(NOTE, "note:"),
+        count(*files, "other file"),
+        names.join(", ")
+    ))
+}
+
 /// The notes for stderr.
 pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
     let mut notes = Vec::new();
@@ -48,6 +65,7 @@ pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
             report.attempts
         ));
     }
+    notes.extend(report.check.as_ref().and_then(dropped));
     for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
         let path = shown(options.shown(&file.path));
         notes.push(format!("{} {path} has changed in other lines; the edits were rebased", styled(NOTE, "note:")));

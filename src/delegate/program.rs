@@ -84,7 +84,8 @@ pub(super) fn command(settings: &DelegateSettings, values: &Values<'_>) -> Vec<O
 /// Runs the program to its end; returns its last answer.
 pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
     let environment = [(DELEGATION, folder.as_os_str().to_owned())];
-    let order = Order { command, folder, environment: &environment, held: None, apart: true, limit: settings.limit };
+    let (environment, limit) = (&environment, settings.limit);
+    let order = Order { command, folder, environment, inside: None, held: None, apart: true, limit };
     let mut reader = StreamReader::default();
     let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
     let mut printed = 0;

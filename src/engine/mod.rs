@@ -287,6 +287,7 @@ impl Engine {
     fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let StateLookup::State(state) = found else { return Ok(None) };
         open::sweep(state)?;
+        store::view_folder::sweep(state)?;
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         let names = self.workspace.list(&section)?;
         if names.is_empty() {

@@ -1,8 +1,9 @@
 //! Settings of an engine, and options of its calls.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::check::Check;
+use crate::check::{Check, CheckIn};
 use crate::limits;
 
 /// The durability of a commit when it is acknowledged.
@@ -84,6 +85,11 @@ pub struct Settings {
     pub retention: Retention,
     /// The program that runs the engine, for messages and the log, such as `txedit 0.1.0`.
     pub program: String,
+    /// Where checks run.
+    pub check_in: CheckIn,
+    /// The folders that are real in a view, such as the cache of a build: what a check writes there stays. Absolute, or
+    /// relative to the root. One that is missing is made.
+    pub through: Vec<PathBuf>,
 }
 
 impl Default for Settings {
@@ -94,6 +100,8 @@ impl Default for Settings {
             lock_timeout: limits::LOCK_TIMEOUT,
             retention: Retention::default(),
             program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
+            check_in: CheckIn::Tree,
+            through: Vec::new(),
         }
     }
 }
@@ -115,6 +123,18 @@ impl Settings {
     #[must_use]
     pub fn retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
+    }
+
+    /// Where checks run.
+    #[must_use]
+    pub fn check_in(self, check_in: CheckIn) -> Self {
+        Self { check_in, ..self }
+    }
+
+    /// The folders that are real in a view.
+    #[must_use]
+    pub fn through(self, through: Vec<PathBuf>) -> Self {
+        Self { through, ..self }
     }
 
     /// The program that runs the engine, with its version, for messages and the log.

@@ -53,6 +53,7 @@ mod tests {
             lock_timeout: std::time::Duration::from_secs(1),
             retention: Retention::default(),
             program: "test".into(),
+            ..Settings::default()
         };
         let engine = Engine::open_with(&root, settings).unwrap();
         let content = engine.read(&root.join("a"), 7).unwrap();

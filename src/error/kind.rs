@@ -84,6 +84,8 @@ pub enum ErrorKind {
     RequestTooLarge,
     /// An invalid pattern, glob or group of a replacement.
     InvalidPattern,
+    /// A check was to run in a view, and there can be neither a view nor a copy here.
+    NoView,
     /// A request names a check, which is not allowed.
     ChecksNotAllowed,
     /// The program of the second model is missing, failed, or gave no answer; it changed nothing.
@@ -142,6 +144,7 @@ impl ErrorKind {
             Self::Immutable => "IMMUTABLE",
             Self::RequestTooLarge => "REQUEST_TOO_LARGE",
             Self::InvalidPattern => "INVALID_PATTERN",
+            Self::NoView => "NO_VIEW",
             Self::ChecksNotAllowed => "CHECKS_NOT_ALLOWED",
             Self::DelegateFailed => "DELEGATE_FAILED",
             Self::Timeout => "TIMEOUT",

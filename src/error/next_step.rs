@@ -89,6 +89,8 @@ pub enum NextStep {
     },
     /// Find out what the file system lacks.
     Doctor,
+    /// Let the check run in the tree itself.
+    CheckInTree,
     /// Allow files to be made set-user-id or set-group-id.
     AllowSetId,
     /// Allow the files of version control systems to be changed.
@@ -147,6 +149,7 @@ impl fmt::Display for NextStep {
                 write!(f, "move or copy what is wanted from {}, then Engine::kept_drop({id:?})", kept.display())
             }
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
+            Self::CheckInTree => f.write_str("Settings::check_in(CheckIn::Tree)"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),
             Self::Correct(correction) => correction.fmt(f),

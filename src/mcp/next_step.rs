@@ -39,6 +39,7 @@ pub(super) fn words(step: &NextStep) -> String {
             format!("{move_back}; then {}", ask(&format!("kept drop {id}")))
         }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
+        NextStep::CheckInTree => "ask the user to start the server with --check-in tree".to_owned(),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),

@@ -261,6 +261,7 @@ impl Script {
             lock_timeout,
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
+            ..Settings::default()
         };
         let engine = Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol);
         Ok(if self.is_contended { engine.contended_after(0) } else { engine })

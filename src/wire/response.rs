@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::check::CheckRun;
 use crate::engine::report::{FileReport, Operation, Report, Reverted};
+use crate::path::shown;
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{FileRequest, Request};
 use crate::text::Applied;
@@ -68,6 +69,9 @@ pub struct FileSuccess {
     /// In an answer for one file: the number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
+    /// In an answer for one file: the check that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
     /// In an answer for one file: true if it was committed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
@@ -155,6 +159,14 @@ pub struct CheckResult {
     pub milliseconds: u64,
     /// The end of what it printed.
     pub output: String,
+    /// Where it ran: `tree`, `view` or `copy`.
+    #[serde(rename = "in")]
+    pub place: &'static str,
+    /// In a view: the number of other files that it wrote, which were dropped, and the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped_files: Vec<String>,
 }
 
 impl From<&CheckRun> for CheckResult {
@@ -164,6 +176,9 @@ impl From<&CheckRun> for CheckResult {
             ended: run.ended.verdict.words().to_owned(),
             milliseconds: u64::try_from(run.ended.took.as_millis()).unwrap_or(u64::MAX),
             output: run.ended.tail.clone(),
+            place: run.place.word(),
+            dropped: Some(run.dropped.count).filter(|count| *count > 0),
+            dropped_files: run.dropped.paths.iter().map(|path| shown(path)).collect(),
         }
     }
 }
@@ -184,6 +199,7 @@ pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess>
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
     file.attempts = several(report.attempts);
+    file.check = report.check.as_ref().map(CheckResult::from);
     file.already_applied = report.already_applied.then_some(true);
     file.undone_by.clone_from(&report.undone_by);
     file.warnings.splice(0..0, report.warnings.iter().cloned());
@@ -268,6 +284,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         rebased: file.extras.rebased.is_some().then_some(true),
         foreign_diff: file.extras.rebased.clone(),
         attempts: None,
+        check: None,
         already_applied: None,
         undone_by: None,
         in_place: file.extras.in_place,

@@ -32,7 +32,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "S", default_value = "10", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
     pub(crate) lock_timeout: f64,
 
-    /// Run CMD with the new files in place; roll back if it fails
+    /// Run CMD with the new files in place; change nothing if it fails
     #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env = true)]
     pub(crate) check: Option<OsString>,
 
@@ -49,6 +49,23 @@ pub(crate) struct Common {
     /// Seconds that a check may take
     #[arg(long, global = true, value_name = "S", default_value = "600", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
     pub(crate) check_timeout: f64,
+
+    /// Check in a private view, or in the tree: auto, view or tree
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHERE",
+        hide_possible_values = true,
+        default_value_t,
+        env = "TXEDIT_CHECK_IN",
+        hide_env = true
+    )]
+    pub(crate) check_in: CheckInArg,
+
+    /// A folder that is real in a view: a build cache; repeatable
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) through: Vec<PathBuf>,
 
     /// Print one JSON object on stdout, also for a failure
     #[arg(long, global = true, env = "TXEDIT_JSON", hide_env = true, value_parser = yes_or_no)]
@@ -115,6 +132,16 @@ fn yes_or_no(word: &str) -> Result<bool, &'static str> {
         "" | "0" | "false" | "f" | "no" | "n" | "off" => Ok(false),
         _ => Err("write yes or no, 1 or 0, true or false, on or off; or leave the variable empty"),
     }
+}
+
+/// Where checks run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckInArg {
+    // In a view where there can be one, otherwise in the tree.
+    #[default]
+    Auto,
+    View,
+    Tree,
 }
 
 /// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.

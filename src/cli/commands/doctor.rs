@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::check::CheckPlace;
 use crate::cli::args::DoctorArgs;
 use crate::cli::exit;
 use crate::cli::failure::Failure;
@@ -13,6 +14,7 @@ use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
 use crate::path::shown;
+use crate::view::{self, NoView};
 
 pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let folder = match &args.folder {
@@ -23,6 +25,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         return super::torture::run(rounds, &folder, options);
     }
     let found = probe::guarantees(&folder).map_err(|e| Error::io("test", &folder, e))?;
+    let view = view::try_out(&folder).map_err(|e| Error::io("try a view of", &folder, e))?.err();
     let facts = facts(&found);
     let steps = steps(&found, options.durability);
     let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
@@ -42,6 +45,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
             let _ = writeln!(text, "      {}", fact.without);
         }
     }
+    push_view(&mut text, view.as_ref());
     if usable {
         let _ = writeln!(text, "{}", styled(HEADING, "so a commit here does this:"));
         for (number, step) in steps.iter().enumerate() {
@@ -57,6 +61,8 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         local: system.local,
         usable,
         guarantees: &facts,
+        checks_in: if view.is_none() { CheckPlace::View } else { CheckPlace::Tree }.word(),
+        no_view: view.as_ref().map(|none| NoViewJson { why: &none.why, advice: none.advice }),
         commit_steps: if usable { &steps } else { &[] },
     };
     let status = if usable { exit::DONE } else { exit::IO };
@@ -71,7 +77,29 @@ struct DoctorJson<'a> {
     local: bool,
     usable: bool,
     guarantees: &'a [Fact],
+    /// Where a check runs unless `--check-in` says another place.
+    checks_in: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_view: Option<NoViewJson<'a>>,
     commit_steps: &'a [String],
+}
+
+#[derive(Serialize)]
+struct NoViewJson<'a> {
+    why: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
+}
+
+/// Says where checks run here, and what would allow a view.
+fn push_view(text: &mut String, none: Option<&NoView>) {
+    let (style, word) = if none.is_none() { (GOOD, "yes ") } else { (NOTE, "no  ") };
+    let _ = writeln!(text, "  {}a check can run in a private view, before any file is touched", styled(style, word));
+    let Some(NoView { why, advice }) = none else { return };
+    let _ = writeln!(text, "      {why}: it runs in the tree, or with --check-in view in a copy");
+    if let Some(advice) = advice {
+        let _ = writeln!(text, "      {advice}");
+    }
 }
 
 /// The result of one test.

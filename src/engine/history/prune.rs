@@ -186,6 +186,7 @@ mod tests {
             lock_timeout: std::time::Duration::ZERO,
             retention: unbounded.clone(),
             program: "txedit tests".to_owned(),
+            ..Settings::default()
         };
         let engine = Engine::open_with(scratch.path(), settings).unwrap();
         for content in ["1", "22", "333", "4444", "55555"] {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cancel::NEVER;
-use crate::check::{CheckRun, Ended, Verdict};
+use crate::check::{CheckPlace, CheckRun, Ended, Verdict};
 use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::snapshot;
@@ -145,6 +145,9 @@ pub(crate) struct StoredCheck {
     pub command: String,
     pub milliseconds: u64,
     pub output: String,
+    /// Where it ran, unless that was the tree.
+    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// A file that the check has changed, as it left it; without a hash there was none.
@@ -349,12 +352,15 @@ impl Serialize for WrittenSplices<'_> {
 impl StoredCheck {
     fn of(run: &CheckRun) -> Self {
         let milliseconds = u64::try_from(run.ended.took.as_millis()).unwrap_or(u64::MAX);
-        Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone() }
+        let place = (run.place != CheckPlace::Tree).then(|| run.place.word().to_owned());
+        Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone(), place }
     }
 
     /// The check, as a run.
     pub(crate) fn into_run(self) -> CheckRun {
         let took = std::time::Duration::from_millis(self.milliseconds);
-        CheckRun { command: self.command, ended: Ended { verdict: Verdict::Passed, tail: self.output, took } }
+        let place = self.place.and_then(|word| CheckPlace::of_word(&word)).unwrap_or_default();
+        let ended = Ended { verdict: Verdict::Passed, tail: self.output, took };
+        CheckRun { place, ..CheckRun::new(self.command, ended) }
     }
 }

@@ -148,15 +148,15 @@ impl Engine {
     }
 
     /// Makes one attempt.
-    fn commit_once(
-        &self,
+    fn commit_once<'a>(
+        &'a self,
         opened: &OpenedFolder,
         mut entries: Vec<StagedEntry>,
         CommitAttempt { plan_hash, request, is_settled, again }: CommitAttempt<'_>,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
-        run: Run<'_>,
-    ) -> Result<Report> {
+        run: Run<'a>,
+    ) -> Result<Transaction<'a>> {
         is_settled.set(false);
         let paths = RequestPaths::of_files(entries.iter().map(|entry| &entry.file), false);
         let mut locked = self.lock_targets(&paths, found, warnings, run)?;
@@ -177,7 +177,7 @@ impl Engine {
         prepared.origin.opened = Some(opened.id.clone());
         prepared.again = again;
         let ready = Ready { prepared, locks, found: found.clone() };
-        Transaction::new(self, ready, Report { files, ..Report::default() }, run).commit()
+        Ok(Transaction::new(self, ready, Report { files, ..Report::default() }, run))
     }
 
     fn opened(&self, found: &StateLookup, id: &str, run: Run<'_>) -> Result<(StateFolder, OpenedFolder)> {

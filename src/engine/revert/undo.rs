@@ -144,15 +144,15 @@ impl Engine {
         telling(report.map_err(|error| undecided(error, options)), warnings)
     }
 
-    fn revert(
-        &self,
+    fn revert<'a>(
+        &'a self,
         found: &mut StateLookup,
         what: RevertWhat<'_>,
         options: &UndoOptions,
         again: bool,
         warnings: &mut Vec<String>,
-        run: Run<'_>,
-    ) -> Result<Report> {
+        run: Run<'a>,
+    ) -> Result<Transaction<'a>> {
         let (state, to_revert) = self.to_revert(found, what)?;
         let reversal = Reversal::of(&to_revert.parts);
         let going = self.going_folders(&reversal, &state)?;
@@ -201,16 +201,18 @@ impl Engine {
             read_at,
             origin,
             gate,
+            passed: None,
             again,
             contended: None,
         };
         let warnings = to_revert.warning().into_iter().collect();
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
-            return Ok(Report { dry_run: true, files, reverts, warnings, ..Report::default() });
+            let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };
+            return Ok(Transaction::done(self, report, run));
         };
         let ready = Ready { prepared, locks, found: found.clone() };
-        Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run).commit()
+        Ok(Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run))
     }
 
     /// The transaction that [`undo_newest`](Self::undo_newest) would undo, if nothing is interrupted.

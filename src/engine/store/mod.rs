@@ -15,4 +15,5 @@ pub(super) mod removed_folders;
 pub(crate) mod snapshot;
 pub(super) mod state;
 pub(super) mod sweep;
+pub(super) mod view_folder;
 pub(super) mod workspace;

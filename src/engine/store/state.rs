@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::files::{read_small, replace};
 use super::private::{self, Opening};
+use super::view_folder::VIEWS;
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
@@ -204,6 +205,7 @@ impl StateFolder {
             let name = name.to_string_lossy();
             name == ".gitignore"
                 || name == TAG
+                || name == VIEWS
                 || [".exchange-", ".id-", "..gitignore-", ".CACHEDIR.TAG-", "newest."]
                     .iter()
                     .any(|start| name.starts_with(start))

@@ -1,19 +1,21 @@
 //! The check gate: a program decides, with the new files in place, whether they stay.
 
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::execute::CommitWalk;
 use crate::check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
 use crate::engine::Engine;
-use crate::engine::Phase;
 use crate::engine::history::stored_report::Rewritten;
 use crate::engine::store::snapshot;
+use crate::engine::{Phase, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
+use crate::view::View;
 
 /// The checks that decide on a commit, and the checker that runs them.
 #[derive(Debug, Clone)]
@@ -71,17 +73,13 @@ impl CommitWalk<'_> {
         let ended = checker.run(&CheckCall {
             check,
             folder: &transaction.workspace().fs().path_to(&transaction.workspace().root),
-            transaction: &transaction.journal.header.id,
+            transaction: Some(&transaction.journal.header.id),
+            view: None,
             held: held.as_ref().map(AsFd::as_fd),
             cancel: self.run.cancel,
             output: &output,
         });
-        let ended = ended.unwrap_or_else(|error| Ended {
-            verdict: Verdict::Failed(format!("could not be run: {error}")),
-            tail: String::new(),
-            took: std::time::Duration::ZERO,
-        });
-        let run = CheckRun { command: check.shown(), ended };
+        let run = CheckRun::new(check.shown(), ended.unwrap_or_else(|error| not_run(&error)));
         if run.ended.verdict != Verdict::Passed {
             return Err(refused(run));
         }
@@ -122,8 +120,27 @@ impl CommitWalk<'_> {
     }
 }
 
-fn refused(run: CheckRun) -> Error {
-    let CheckRun { command, ended } = &run;
+/// Runs a check in a view, which is locked as long as anybody has the open folder.
+pub(super) fn run_in_view(
+    check: &Check,
+    checker: &dyn Checker,
+    (view, held): (&View, Option<BorrowedFd<'_>>),
+    run: Run<'_>,
+) -> Ended {
+    let output = |bytes: &[u8]| run.observer.check_output(bytes);
+    let (folder, transaction) = (view.folder(), None);
+    let call = CheckCall { check, folder, transaction, view: Some(view), held, cancel: run.cancel, output: &output };
+    checker.run(&call).unwrap_or_else(|error| not_run(&error))
+}
+
+/// A check that could not be run did not pass.
+fn not_run(error: &io::Error) -> Ended {
+    Ended::new(Verdict::Failed(format!("could not be run: {error}")))
+}
+
+/// The error of a check that did not pass.
+pub(super) fn refused(run: CheckRun) -> Error {
+    let CheckRun { command, ended, .. } = &run;
     let kind = if ended.verdict == Verdict::Cancelled { ErrorKind::Cancelled } else { ErrorKind::CheckFailed };
     let message = format!("the check `{command}`: {}", ended.verdict.words());
     Error::new(kind, message).detail(Detail::Check(Box::new(run)))

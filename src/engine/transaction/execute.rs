@@ -69,7 +69,8 @@ pub(crate) fn commit(
     let staging = Staging::begin(state, &prepared, source.program)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
-    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check: None };
+    let check = prepared.passed.take();
+    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check };
     let tidied = Tidied::default();
     let mut walk = CommitWalk {
         staging,

@@ -9,6 +9,7 @@ pub(super) mod idempotency;
 pub(super) mod prepare;
 pub(super) mod retry;
 pub(super) mod stage;
+pub(super) mod view_gate;
 
 use std::path::Path;
 
@@ -87,9 +88,15 @@ impl<'a> Transaction<'a> {
 
     /// Carries it out, all or nothing. On failure the error's outcome tells the state of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
-    pub fn commit(self) -> Result<Report> {
-        let Self { engine, run, ready, plan } = self;
-        let Some(ready) = ready.filter(|ready| !ready.prepared.plan.is_empty()) else { return Ok(plan) };
+    pub fn commit(mut self) -> Result<Report> {
+        match self.ready.take().filter(|ready| !ready.prepared.plan.is_empty()) {
+            Some(ready) => self.commit_ready(ready),
+            None => Ok(self.plan),
+        }
+    }
+
+    fn commit_ready(self, ready: Ready) -> Result<Report> {
+        let Self { engine, run, plan, .. } = self;
         let Report { files, mut warnings, reverts, .. } = plan;
         let committed = engine.execute(ready, files, run)?;
         warnings.extend(committed.warnings);
@@ -162,7 +169,7 @@ impl Engine {
         }
         self.admit(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
-        let attempt = |attempt| self.begin_attempt(request, attempt, &mut found, &mut warnings, run)?.commit();
+        let attempt = |attempt| self.begin_attempt(request, attempt, &mut found, &mut warnings, run);
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
         retry::telling(report.map_err(|error| self.explained(error, request, run)), warnings)
@@ -203,14 +210,15 @@ impl Engine {
             let found: &T = last.insert(find()?);
             let request = found.as_ref();
             if request.files.is_empty() {
-                return Ok(Report { dry_run: request.dry_run, ..Report::default() });
+                let nothing = Report { dry_run: request.dry_run, ..Report::default() };
+                return Ok(Transaction::done(self, nothing, run));
             }
             validate::check(request, PathRule::Absolute)?;
             let state = match &mut state {
                 Some(state) => state,
                 None => state.insert(self.found()?),
             };
-            self.begin_attempt(request, attempt, state, &mut warnings, run)?.commit()
+            self.begin_attempt(request, attempt, state, &mut warnings, run)
         };
         let report = self.try_again(None, attempt, |_| true, run);
         (last, retry::telling(report, warnings))

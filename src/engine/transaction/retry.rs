@@ -3,29 +3,35 @@
 
 use std::time::{Duration, Instant};
 
+use super::Transaction;
+use super::view_gate::Went;
 use crate::check::Check;
 use crate::engine::report::Report;
 use crate::engine::store::lock::{Pauses, check_cancelled};
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Outcome, Result};
+use crate::limits;
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
     /// Makes attempts for as long as another one may end differently. `attempt` gets its number, from 1; `may` tells
     /// whether such an error may go away by itself. No check is run twice, neither the engine's nor the one that the
-    /// call names.
-    pub(crate) fn try_again(
-        &self,
+    /// call names, unless in a view: there, a file that changed meanwhile is planned and checked again.
+    pub(crate) fn try_again<'a>(
+        &'a self,
         check: Option<&Check>,
-        mut attempt: impl FnMut(usize) -> Result<Report>,
+        mut attempt: impl FnMut(usize) -> Result<Transaction<'a>>,
         may: impl Fn(&Error) -> bool,
         run: Run<'_>,
     ) -> Result<Report> {
-        let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, self.is_checked(check));
+        let is_checked_here = self.is_checked(check) && !self.may_check_in_views();
+        let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, is_checked_here);
+        let mut seen = None;
         loop {
-            match attempt(attempts.made) {
-                Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
+            match attempt(attempts.made).and_then(|transaction| transaction.go_on(&mut seen, attempts.checks)) {
+                Ok(Went::Over(report)) => return Ok(Report { attempts: attempts.made, ..report }),
+                Ok(Went::Checked) => attempts.begin_again(),
                 // Both requests may have given way. That does not count as an attempt: nothing was wrong with the
                 // files.
                 Err(error) if is_by_key(&error) && attempts.may_go_on(&error) => {
@@ -54,8 +60,11 @@ pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result
 struct Attempts {
     is_checked: bool,
     most: usize,
+    timeout: Duration,
     until: Instant,
     made: usize,
+    /// The number of times that checks have passed in a view.
+    checks: usize,
     pauses: Pauses,
 }
 
@@ -63,7 +72,15 @@ impl Attempts {
     /// Attempts are made for as long as one would wait for a lock.
     fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
         let now = Instant::now();
-        Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
+        let until = now.checked_add(timeout).unwrap_or(now);
+        Self { is_checked, most, timeout, until, made: 1, checks: 0, pauses: Pauses::new() }
+    }
+
+    /// Goes on after checks that have passed in a view, with as much time as in the beginning.
+    fn begin_again(&mut self) {
+        self.checks += 1;
+        let now = Instant::now();
+        self.until = now.checked_add(self.timeout).unwrap_or(now);
     }
 
     /// Returns whether there is time for another attempt after one that left nothing behind, and counts it.
@@ -75,7 +92,8 @@ impl Attempts {
 
     /// Returns whether there is time for another attempt after one that left nothing behind.
     fn may_go_on(&self, error: &Error) -> bool {
-        self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
+        let may_check = self.checks < limits::VIEW_CHECKS;
+        may_check && self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
     }
 
     fn pause(&mut self) {

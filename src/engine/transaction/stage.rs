@@ -3,6 +3,7 @@
 mod content;
 mod file;
 mod held;
+pub(super) mod in_view;
 mod link;
 mod metadata;
 mod new_folder;

@@ -63,6 +63,11 @@ pub(super) fn file(handle: &Handle) -> io::Result<&File> {
     Ok(&opened(handle)?.file)
 }
 
+/// An open folder that another process has handed over; `path` is for messages.
+pub(crate) fn adopt(folder: File, path: &Path) -> Handle {
+    Handle::new(LockedFile::new(folder), path)
+}
+
 pub(super) use facts::PowerLossFacts;
 
 /// How the file system of a folder survives a power loss, for the probe.

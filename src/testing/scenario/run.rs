@@ -229,6 +229,7 @@ impl ScenarioWorld {
             lock_timeout: Duration::ZERO,
             retention: self.retention(),
             program: "scenario".to_owned(),
+            ..Settings::default()
         };
         let process: Arc<dyn Fs> = Arc::new(self.machine.process(self.pid));
         let process = match &self.player.disturb {

@@ -76,8 +76,10 @@ fn changes(line: &str) -> bool {
 /// Whether a call starts anywhere but in a folder that is held open.
 fn is_by_path(line: &str) -> bool {
     let Some((_, arguments)) = call(line) else { return false };
-    let is_held = arguments.starts_with(|first: char| first.is_ascii_digit());
-    !is_held || arguments.contains("AT_FDCWD") || arguments.contains(" \"/")
+    // A path that begins at a descriptor is one in a held folder, too.
+    let at = arguments.replace("AT_FDCWD, \"/proc/self/fd/", "");
+    let is_held = at.starts_with(|first: char| first.is_ascii_digit());
+    !is_held || at.contains("AT_FDCWD") || at.contains(" \"/")
 }
 
 #[test]

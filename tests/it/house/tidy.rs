@@ -8,10 +8,10 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 25] = [
-    "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "check", "error", "request", "text",
-    "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp", "testing",
-    "main",
+const LAYERS: [&str; 26] = [
+    "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "view", "check", "error", "request",
+    "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp",
+    "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.
@@ -23,10 +23,18 @@ const FRONT_ENDS: [&str; 2] = ["cli", "mcp"];
 
 /// What only some files name: the word, who may, and why.
 const DOORS: [(&str, &[&str], &str); 9] = [
-    ("std::fs", &["fs/", "check/left.rs"], "`fs` is the one door to the operating system; `check` asks /proc"),
-    ("tempfile", &["fs/"], "`fs` is the one door to the operating system"),
+    (
+        "std::fs",
+        &["fs/", "check/left.rs", "view/"],
+        "`fs` is the one door to the operating system; `check` asks /proc, and `view` mounts",
+    ),
+    ("tempfile", &["fs/", "view/probe.rs"], "`fs` is the one door to the operating system"),
     ("fs4", &["fs/os/lock.rs"], "std has a `try_lock` too: one place says which one is meant"),
-    ("rustix", &["fs/", "errno.rs", "check/"], "`fs` is the one door; `errno` holds values; `check` ends processes"),
+    (
+        "rustix",
+        &["fs/", "errno.rs", "check/", "view/"],
+        "`fs` is the one door; `errno` holds values; `check` ends processes; `view` holds mounts",
+    ),
     (
         "serde",
         &[
@@ -39,20 +47,25 @@ const DOORS: [(&str, &[&str], &str); 9] = [
             "cli/",
             "mcp/",
             "delegate/",
+            "view/control.rs",
         ],
         "core types carry no wire format: serde is for what is written and read as JSON",
     ),
     ("encoding_rs", &["charset/"], "one place decides what is decoded, and nothing is encoded with replacements"),
     ("tokio", &["mcp/"], "the core is synchronous"),
     ("clap", &["cli/"], "the library knows nothing of its front-ends"),
-    ("std::env", &["cli/", "mcp/", "delegate/"], "the library never reads the environment"),
+    (
+        "std::env",
+        &["cli/", "mcp/", "delegate/", "view/held.rs"],
+        "the library never reads the environment; who holds a view is told so by its arguments",
+    ),
 ];
 
 /// What prints.
 const PRINTERS: [&str; 7] = ["println!", "print!", "eprintln!", "eprint!", "stdout()", "stderr()", "dbg!"];
 
-/// Who prints: front-ends, and of the command line two files.
-const PRINTING: [&str; 3] = ["cli/output.rs", "cli/progress.rs", "mcp/"];
+/// Who prints: front-ends, of the command line two files, and the processes of a view, which talk to each other that way.
+const PRINTING: [&str; 4] = ["cli/output.rs", "cli/progress.rs", "mcp/", "view/held.rs"];
 
 const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;

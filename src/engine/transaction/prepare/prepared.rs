@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::charset::Charset;
+use crate::check::CheckRun;
 use crate::digest::Digest;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::check_gate::Gate;
@@ -35,6 +36,8 @@ pub(crate) struct Prepared {
     pub origin: TransactionOrigin,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
+    /// The check that has passed already, in a view.
+    pub passed: Option<CheckRun>,
     /// True if another program interfered with an earlier attempt.
     pub again: bool,
     /// The edits of the entries whose content is made again if another program is faster than a sync.

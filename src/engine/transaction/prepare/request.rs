@@ -99,6 +99,7 @@ impl Engine {
             read_at,
             origin,
             gate,
+            passed: None,
             again,
             contended,
         };

@@ -35,6 +35,7 @@ mod torture;
 mod tour;
 mod transactions;
 mod unreadable;
+mod view;
 mod way_out;
 
 use std::fs;
@@ -82,6 +83,8 @@ impl Workspace {
             }
         }
         command.env("XDG_CONFIG_HOME", self.0.path());
+        // Most tests of checks are about those in the tree; those in `view` say so.
+        command.env("TXEDIT_CHECK_IN", "tree");
         command
     }
 

@@ -97,7 +97,8 @@ fn an_id_that_the_protocol_does_not_know_is_answered_by_itself() {
 fn a_second_request_with_the_id_of_one_in_flight_is_refused() {
     let root = Root::with(&[("a.txt", "one\n")]);
     let check = "echo run >> runs; while test ! -e released; do sleep 0.01; done";
-    let mut command = root.command(&["--check", check]);
+    // In a view it would see neither what is written meanwhile nor leave what it writes.
+    let mut command = root.command(&["--check-in", "tree", "--check", check]);
     let mut session = super::Session::start(&mut command);
     session.initialize("2025-11-25");
     let edit = r#"{"path":"a.txt","old_string":"one","new_string":"two"}"#;

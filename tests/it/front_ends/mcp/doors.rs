@@ -9,6 +9,8 @@ use super::{Root, Session};
 /// A server whose operator gave a check, by the option or by its variable.
 fn checked(root: &Root, check: &str, is_variable: bool) -> Session {
     let mut command = root.command(&[]);
+    // It counts its runs in a file of the tree.
+    command.env("TXEDIT_CHECK_IN", "tree");
     if is_variable {
         command.env("TXEDIT_CHECK", check);
     } else {
@@ -44,6 +46,25 @@ fn the_check_of_the_operator_decides_on_every_commit_of_a_server() {
         session.failed("multi_edit_files", &request, "CHECKS_NOT_ALLOWED");
         assert_eq!(root.read("a"), "one\n");
     }
+}
+
+/// Where name spaces are forbidden it runs in the tree, and the answer says so.
+#[test]
+fn the_check_of_the_operator_runs_in_a_view_and_what_it_refuses_was_never_there() {
+    let root = Root::with(&[("a", "one\n"), ("b", "b\n")]);
+    let mut session = root.open(&["--check", "echo x > other; ! grep -q bad a"]);
+    let edit = |new: &str| json!({"path": root.name("a"), "old_string": "one", "new_string": new});
+    let failed = session.failed("edit_file", &edit("bad"), "CHECK_FAILED");
+    let place = failed["context"]["check"]["in"].clone();
+    assert_eq!(failed["outcome"], json!(if place == "view" { "unchanged" } else { "rolled_back" }), "{failed}");
+    let done = session.done("edit_file", &edit("good"));
+    assert_eq!(done["check"]["in"], place, "{done}");
+    assert_eq!(root.path("other").exists(), place == "tree", "{done}");
+    assert_eq!(
+        (done["check"]["dropped"] == json!(1), root.read("a")),
+        (place == "view", "good\n".to_owned()),
+        "{done}"
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ struct Holder(Child);
 impl Holder {
     fn start(root: &Root) -> Self {
         let mut command = root.shell();
-        command.args(["--check", "touch held; while test ! -e released; do sleep 0.01; done"]);
+        command.args(["--check-in", "tree", "--check", "touch held; while test ! -e released; do sleep 0.01; done"]);
         command.args(["edit", "held.txt", "--old", "one", "--new", "two"]);
         let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while !root.path("held").exists() {

@@ -64,7 +64,7 @@ fn traced(options: &[&str], root: &Path, line: &[&str]) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TXEDIT_")) {
         command.env_remove(name);
     }
-    command.arg("--root").arg(root).current_dir(root).stdin(Stdio::null());
+    command.env("TXEDIT_CHECK_IN", "tree").arg("--root").arg(root).current_dir(root).stdin(Stdio::null());
     command
 }
 

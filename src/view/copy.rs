@@ -1,0 +1,150 @@
+//! A copy of a folder for a program to work in, where there can be no view at the folder's own path. Bytes are shared where
+//! the file system can.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, ioctl_ficlone, utimensat};
+
+use super::layer::differs;
+use crate::cancel::CancelToken;
+use crate::limits;
+use crate::path::STATE_FOLDER;
+
+/// A copy that is being made.
+#[derive(Debug)]
+pub(crate) struct TreeCopy<'a> {
+    /// The folder's own path, to which symlinks lead.
+    pub(crate) root: &'a Path,
+    /// A path by which the open folder is reached.
+    pub(crate) from: &'a Path,
+    /// One by which the empty folder is reached that becomes its copy.
+    pub(crate) to: &'a Path,
+    /// Folders in it that are real: the copy has symlinks to them.
+    pub(crate) through: &'a [PathBuf],
+    /// Asked for between two files.
+    pub(crate) cancel: &'a CancelToken,
+}
+
+impl TreeCopy<'_> {
+    /// Copies files, folders and symlinks with their modes and times; nothing of the state folder, and neither pipes,
+    /// sockets nor devices. It is an error if there are more files, or more bytes that cannot be shared, than the limits of
+    /// a view allow.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        let (mut files, mut room, mut shares) = (0, limits::VIEW_BYTES, true);
+        let mut folders = vec![(PathBuf::new(), self.from.metadata()?)];
+        let mut next = 0;
+        while let Some((folder, _)) = folders.get(next).map(|(folder, metadata)| (folder.clone(), metadata)) {
+            next += 1;
+            for name in fs::read_dir(self.from.join(&folder))? {
+                let name = name?;
+                let path = folder.join(name.file_name());
+                let (from, to, metadata) = (name.path(), self.to.join(&path), name.metadata()?);
+                let kind = metadata.file_type();
+                files += 1;
+                if files > limits::VIEW_FILES || self.cancel.is_cancelled() {
+                    return Err(too_large(format!("more than {} files", limits::VIEW_FILES)));
+                }
+                if path == Path::new(STATE_FOLDER) {
+                    continue;
+                } else if self.through.contains(&path) {
+                    symlink(self.root.join(&path), &to)?;
+                } else if kind.is_dir() {
+                    // Closed to nobody yet: what is in it comes first.
+                    fs::DirBuilder::new().mode(0o700).create(&to)?;
+                    folders.push((path, metadata));
+                } else if kind.is_symlink() {
+                    symlink(fs::read_link(&from)?, &to)?;
+                    set_times(&to, &metadata)?;
+                } else if kind.is_file() {
+                    copy_file(&from, &to, &metadata, &mut room, &mut shares)?;
+                }
+            }
+        }
+        // From the innermost out: making something in a folder changes its time.
+        for (folder, metadata) in folders.iter().rev() {
+            let to = self.to.join(folder);
+            fs::set_permissions(&to, fs::Permissions::from_mode(metadata.mode() & 0o7777 | 0o700))?;
+            set_times(&to, metadata)?;
+        }
+        Ok(())
+    }
+}
+
+/// The files of a copy that were made, written or removed since, and their number; nothing that is `left_out`.
+pub(super) fn changed(copy: &Path, from: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<(usize, Vec<PathBuf>)> {
+    let (mut count, mut changed) = (0, Vec::new());
+    let mut note = |path: &Path| {
+        count += 1;
+        if changed.len() < limits::DROPPED_NAMES {
+            changed.push(path.to_owned());
+        }
+    };
+    let is_left_out = |path: &Path| path == Path::new(STATE_FOLDER) || left_out(path);
+    walk(copy, &is_left_out, &mut |path, now| {
+        let below = from.join(path).symlink_metadata().ok();
+        // A folder that is real is a symlink here.
+        let is_real = now.is_symlink() && below.as_ref().is_some_and(Metadata::is_dir);
+        if !now.is_dir() && !is_real && differs(now, below.as_ref()) {
+            note(path);
+        }
+    })?;
+    walk(from, &is_left_out, &mut |path, below| {
+        let was_copied = below.is_file() || below.is_symlink();
+        if was_copied && copy.join(path).symlink_metadata().is_err() {
+            note(path);
+        }
+    })?;
+    changed.sort_unstable();
+    Ok((count, changed))
+}
+
+/// Looks at everything in a folder; follows no symlink.
+fn walk(root: &Path, left_out: &dyn Fn(&Path) -> bool, see: &mut dyn FnMut(&Path, &Metadata)) -> io::Result<()> {
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for name in fs::read_dir(root.join(&folder))? {
+            let name = name?;
+            let path = folder.join(name.file_name());
+            if left_out(&path) {
+                continue;
+            }
+            let metadata = name.metadata()?;
+            see(&path, &metadata);
+            if metadata.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares: &mut bool) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    *shares = *shares && (metadata.len() == 0 || ioctl_ficlone(&copy, &source).is_ok());
+    if !*shares {
+        *room = room.checked_sub(metadata.len()).ok_or_else(|| {
+            too_large(format!("more than {} MiB, which this file system cannot share", limits::VIEW_BYTES >> 20))
+        })?;
+        io::copy(&mut source, &mut copy)?;
+    }
+    copy.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777))?;
+    set_times(to, metadata)
+}
+
+fn too_large(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("a copy of it would have {what}"))
+}
+
+/// Gives a copy the time of what it was copied from, by which a build decides what it must make anew.
+fn set_times(path: &Path, of: &Metadata) -> io::Result<()> {
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = Timestamps {
+        last_access: time(of.atime(), of.atime_nsec()),
+        last_modification: time(of.mtime(), of.mtime_nsec()),
+    };
+    Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
