@@ -75,7 +75,8 @@ impl ScenarioWorld {
         let look = self.look();
         let (there, journals) = (Arc::clone(&look.files), look.journals());
         self.first_interrupted.get_or_insert_with(|| Arc::clone(&seen));
-        self.pending = Some(ScenarioPending { allowed, seen, there, journals, tainted, leaves_folders, logical });
+        let waits = !look.interrupted.is_empty();
+        self.pending = Some(ScenarioPending { allowed, seen, there, journals, waits, tainted, leaves_folders, logical });
         self.look_ahead()
     }
 
@@ -105,8 +106,8 @@ impl ScenarioWorld {
         self.is_alive(&look.in_reach()).map_err(&told)?;
         let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
         recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
-        // Of several that were interrupted, one may have gone forward before the next began.
-        if Arc::ptr_eq(first, &pending.seen) && self.look().journals() == pending.journals {
+        // Of several that were interrupted, one may have gone forward before the next began, or have been whole already.
+        if pending.waits && Arc::ptr_eq(first, &pending.seen) && self.look().journals() == pending.journals {
             let known = marks_of(first.values());
             recovered.iter().try_for_each(|it| has_nothing_new(it, &known, &look.files)).map_err(&told)?;
         }

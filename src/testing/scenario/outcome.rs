@@ -243,7 +243,8 @@ impl ScenarioWorld {
         let mut judged = touched.clone();
         for index in undone {
             self.is_undone(index, &judged, files)?;
-            judged.extend(self.committed[index].named.iter().cloned());
+            // A file that others touched meanwhile, too: it was not judged, and a later transaction has another before.
+            judged.extend(self.committed[index].changed.iter().cloned());
         }
         Ok(())
     }

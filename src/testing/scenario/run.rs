@@ -48,6 +48,8 @@ pub(super) struct ScenarioPending {
     pub(super) there: Arc<UserFiles>,
     /// The number of committed transactions at that time.
     pub(super) journals: usize,
+    /// True if a transaction waited for a recovery then. Otherwise the act had done everything but say so.
+    pub(super) waits: bool,
     /// The paths that others changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
     /// True if it is unknown which folders a transaction had made: history was pruned since, or could not be read, as
