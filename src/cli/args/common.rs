@@ -50,7 +50,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "S", default_value = "600", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
     pub(crate) check_timeout: f64,
 
-    /// Check in a private view, or in the tree: auto, view or tree
+    /// Where checks run: auto, view or tree
     #[arg(
         long,
         global = true,

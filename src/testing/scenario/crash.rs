@@ -76,7 +76,8 @@ impl ScenarioWorld {
         let (there, journals) = (Arc::clone(&look.files), look.journals());
         self.first_interrupted.get_or_insert_with(|| Arc::clone(&seen));
         let waits = !look.interrupted.is_empty();
-        self.pending = Some(ScenarioPending { allowed, seen, there, journals, waits, tainted, leaves_folders, logical });
+        self.pending =
+            Some(ScenarioPending { allowed, seen, there, journals, waits, tainted, leaves_folders, logical });
         self.look_ahead()
     }
 

@@ -57,7 +57,8 @@ fn the_check_of_the_operator_runs_in_a_view_and_what_it_refuses_was_never_there(
     let failed = session.failed("edit_file", &edit("bad"), "CHECK_FAILED");
     let place = failed["context"]["check"]["in"].clone();
     assert_eq!(failed["outcome"], json!(if place == "view" { "unchanged" } else { "rolled_back" }), "{failed}");
-    let done = session.done("edit_file", &edit("good"));
+    let files = json!([{"file_path": root.name("a"), "content": "good\n", "if_exists": "replace"}]);
+    let done = session.done("multi_edit_files", &json!({ "files": files }));
     assert_eq!(done["check"]["in"], place, "{done}");
     assert_eq!(root.path("other").exists(), place == "tree", "{done}");
     assert_eq!(

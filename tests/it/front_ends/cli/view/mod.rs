@@ -254,6 +254,36 @@ fn a_file_that_changed_meanwhile_is_checked_again_and_three_times_at_most() {
 }
 
 #[test]
+fn symlinks_and_folders_are_in_it_as_they_will_be() {
+    if !is_here() {
+        return;
+    }
+    let here = Workspace::new();
+    here.write("a", "one\n").write("b", "b\n");
+    std::os::unix::fs::symlink("a", here.path().join("old")).unwrap();
+    fs::create_dir(here.path().join("leaves")).unwrap();
+    let plan = json!({"files": [
+        {"file_path": "link", "symlink_to": "a"},
+        {"file_path": "old", "symlink_to": "b", "if_exists": "replace"},
+        {"file_path": "empty", "make_folder": true, "mode": "0711"},
+        {"file_path": "leaves", "remove_folder": true}]});
+    here.write("plan.json", &plan.to_string());
+    let look = "set -e; readlink link old; cat link old; stat -c %a empty; test ! -e leaves; rmdir empty; ln -sfn plan.json old; \
+                test \"$again\" || exit 9";
+    let json = checked(&here, &APPLY, look).exits(7).json();
+    assert_eq!(json["context"]["check"]["output"], json!("a\nb\none\nb\n711\n"), "{json}");
+    assert!(here.path().join("leaves").exists() && !here.path().join("link").exists());
+    let json = run(command(&here, &APPLY, look).env("again", "1")).exits(0).json();
+    assert_eq!(json["check"]["in"], json!("view"), "{json}");
+    let target = |name: &str| fs::read_link(here.path().join(name)).unwrap();
+    assert_eq!((target("link"), target("old")), ("a".into(), "plan.json".into()), "what the check made of it is taken");
+    assert!(here.path().join("empty").is_dir() && !here.path().join("leaves").exists());
+    here.run(&["undo"]).exits(0);
+    assert_eq!(target("old"), Path::new("a"));
+    assert!(here.path().join("leaves").is_dir() && !here.path().join("empty").exists());
+}
+
+#[test]
 fn an_undo_and_an_open_transaction_are_checked_in_a_view_too() {
     if !is_here() {
         return;
