@@ -65,7 +65,7 @@ pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
             report.attempts
         ));
     }
-    notes.extend(report.check.as_ref().and_then(dropped));
+    notes.extend(report.check.as_deref().and_then(dropped));
     for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
         let path = shown(options.shown(&file.path));
         notes.push(format!("{} {path} has changed in other lines; the edits were rebased", styled(NOTE, "note:")));

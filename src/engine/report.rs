@@ -45,7 +45,7 @@ pub struct Report {
     /// Warnings for the caller.
     pub warnings: Vec<String>,
     /// The check that passed.
-    pub check: Option<CheckRun>,
+    pub check: Option<Box<CheckRun>>,
     /// True if nothing had to be done because the same request was committed before. Its files are then described as
     /// they are now: see [`Extra::in_place`].
     pub already_applied: bool,

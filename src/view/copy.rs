@@ -45,11 +45,12 @@ impl TreeCopy<'_> {
                 let kind = metadata.file_type();
                 files += 1;
                 if files > limits::VIEW_FILES || self.cancel.is_cancelled() {
-                    return Err(too_large(format!("more than {} files", limits::VIEW_FILES)));
+                    return Err(too_large(&format!("more than {} files", limits::VIEW_FILES)));
                 }
                 if path == Path::new(STATE_FOLDER) {
                     continue;
-                } else if self.through.contains(&path) {
+                }
+                if self.through.contains(&path) {
                     symlink(self.root.join(&path), &to)?;
                 } else if kind.is_dir() {
                     // Closed to nobody yet: what is in it comes first.
@@ -127,7 +128,7 @@ fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares
     *shares = *shares && (metadata.len() == 0 || ioctl_ficlone(&copy, &source).is_ok());
     if !*shares {
         *room = room.checked_sub(metadata.len()).ok_or_else(|| {
-            too_large(format!("more than {} MiB, which this file system cannot share", limits::VIEW_BYTES >> 20))
+            too_large(&format!("more than {} MiB, which this file system cannot share", limits::VIEW_BYTES >> 20))
         })?;
         io::copy(&mut source, &mut copy)?;
     }
@@ -135,7 +136,7 @@ fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares
     set_times(to, metadata)
 }
 
-fn too_large(what: String) -> io::Error {
+fn too_large(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, format!("a copy of it would have {what}"))
 }
 

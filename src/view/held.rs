@@ -90,7 +90,7 @@ fn hold(root: &Path, layers: &Path, real: &[&OsStr]) -> io::Result<()> {
             control::tell(engine.as_fd(), &HolderMessage::Ready { first: process }, Some(opened.as_fd()))?;
             drop(opened);
             // Nothing is ever sent this way: it ends when the other end is closed.
-            File::from(engine).read(&mut [0])?;
+            io::copy(&mut File::from(engine), &mut io::sink())?;
             first.kill()?;
             first.wait().map(drop)
         }

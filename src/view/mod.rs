@@ -50,10 +50,8 @@ static SERVES: AtomicBool = AtomicBool::new(false);
 /// a view is held by this same program, started anew. In such a process this never returns.
 ///
 /// ```no_run
-/// fn main() {
-///     txedit::check::serve_views();
-///     // …
-/// }
+/// txedit::check::serve_views();
+/// // …
 /// ```
 pub fn serve_views() {
     held::serve_if_asked();

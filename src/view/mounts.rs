@@ -105,16 +105,9 @@ fn unescaped(mut bytes: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(bytes.len());
     while let Some((&first, rest)) = bytes.split_first() {
         let digits = rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| first == b'\\') {
-            Some(byte) => {
-                path.push(byte);
-                bytes = &rest[3..];
-            }
-            None => {
-                path.push(first);
-                bytes = rest;
-            }
-        }
+        let octal = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| first == b'\\');
+        path.push(octal.unwrap_or(first));
+        bytes = if octal.is_some() { &rest[3..] } else { rest };
     }
     path
 }

@@ -199,7 +199,7 @@ pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess>
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
     file.attempts = several(report.attempts);
-    file.check = report.check.as_ref().map(CheckResult::from);
+    file.check = report.check.as_deref().map(CheckResult::from);
     file.already_applied = report.already_applied.then_some(true);
     file.undone_by.clone_from(&report.undone_by);
     file.warnings.splice(0..0, report.warnings.iter().cloned());
@@ -238,7 +238,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         },
         file_results,
         warnings: report.warnings.clone(),
-        check: report.check.as_ref().map(CheckResult::from),
+        check: report.check.as_deref().map(CheckResult::from),
         attempts: several(report.attempts),
         already_applied: report.already_applied.then_some(true),
         undone_by: report.undone_by.clone(),

@@ -288,7 +288,7 @@ impl StoredReport {
     pub(crate) fn into_report(self) -> Report {
         Report {
             files: self.files.into_iter().map(StoredFileReport::into_report).collect(),
-            check: self.check.map(StoredCheck::into_run),
+            check: self.check.map(|check| Box::new(check.into_run())),
             ..Report::default()
         }
     }

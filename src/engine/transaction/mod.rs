@@ -100,7 +100,7 @@ impl<'a> Transaction<'a> {
         let Report { files, mut warnings, reverts, .. } = plan;
         let committed = engine.execute(ready, files, run)?;
         warnings.extend(committed.warnings);
-        let (transaction, files, check) = (Some(committed.id), committed.files, committed.check);
+        let (transaction, files, check) = (Some(committed.id), committed.files, committed.check.map(Box::new));
         Ok(Report { transaction, files, warnings, check, reverts, ..Report::default() })
     }
 }

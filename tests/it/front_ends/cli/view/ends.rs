@@ -88,7 +88,9 @@ fn a_killed_txedit_takes_its_view_with_it_and_the_next_command_sweeps() {
     wait_for(|| runs("sleep\u{0}6124"));
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for(|| !runs("sleep\u{0}6124") && !runs("view-of-txedit"));
+    // The holder waits for the end of all others.
+    let holder = format!("view-of-txedit\u{0}hold\u{0}{}", here.path().display());
+    wait_for(|| !runs("sleep\u{0}6124") && !runs(&holder));
     fs::remove_dir_all(here.path().join("through")).unwrap();
     holds(&here, &OLD);
     let left = fs::read_dir(here.path().join(".txedit/view")).unwrap().count();

@@ -47,7 +47,7 @@ fn each_file_system_has_a_view_or_a_copy() {
         });
     }
     // A tmpfs is an upper layer since Linux 6.6.
-    mounts::with(Kind::Tmpfs, |root| println!("tmpfs: {}", edited(root, "view")));
+    mounts::with(Kind::Tmpfs, |root| eprintln!("tmpfs: {}", edited(root, "view")));
 }
 
 #[test]

@@ -31,7 +31,9 @@ fn of_user() -> Option<(Workspace, std::path::PathBuf)> {
 fn give(path: &Path) {
     chown(path, Some(USER), Some(USER)).unwrap();
     if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path()));
+        for entry in fs::read_dir(path).unwrap() {
+            give(&entry.unwrap().path());
+        }
     }
 }
 

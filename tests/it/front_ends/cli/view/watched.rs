@@ -24,7 +24,7 @@ impl Watcher {
 
     /// The events since the last call, except of opening, reading and closing what is only read.
     fn changes(&self) -> usize {
-        let mut buffer = [std::mem::MaybeUninit::uninit(); 64 << 10];
+        let mut buffer = vec![std::mem::MaybeUninit::uninit(); 64 << 10];
         let mut reader = inotify::Reader::new(&self.0, &mut buffer);
         let quiet = inotify::ReadFlags::ACCESS | inotify::ReadFlags::OPEN | inotify::ReadFlags::CLOSE_NOWRITE;
         let mut changes = 0;
@@ -66,7 +66,7 @@ fn a_failing_check_is_no_event_for_anybody() {
     let ran = here.run(&["apply", "plan.json", "--json", "--check-in", "tree", "--check", "exit 1"]);
     assert_eq!(ran.exits(7).json()["outcome"], json!("rolled_back"));
     let changes = watcher.changes();
-    println!("20 files, a check that fails: 0 events with a view, {changes} in the tree");
+    eprintln!("20 files, a check that fails: 0 events with a view, {changes} in the tree");
     assert!(changes >= 80, "{changes}");
 }
 
