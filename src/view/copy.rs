@@ -106,7 +106,11 @@ pub(super) fn changed(copy: &Path, from: &Path, left_out: impl Fn(&Path) -> bool
 fn walk(root: &Path, left_out: &dyn Fn(&Path) -> bool, see: &mut dyn FnMut(&Path, &Metadata)) -> io::Result<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
-        for name in fs::read_dir(root.join(&folder))? {
+        let names = match fs::read_dir(root.join(&folder)) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            names => names?,
+        };
+        for name in names {
             let name = name?;
             let path = folder.join(name.file_name());
             if left_out(&path) {

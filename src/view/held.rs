@@ -32,10 +32,6 @@ use super::namespace;
 pub(super) const ROLE: &str = "view-of-txedit";
 /// The program itself, even if its file is gone or covered by the view.
 pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
-/// The descriptors at which the holder finds the layers.
-pub(super) const LOWER: i32 = 100;
-pub(super) const UPPER: i32 = 101;
-pub(super) const WORK: i32 = 102;
 /// The interval at which the first process looks after those that lost their parent.
 const PACE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// The exit status of a guest that could not start its program, as of a shell.
@@ -44,8 +40,8 @@ const NOT_STARTED: i32 = 127;
 const SIGNALLED: i32 = 128;
 
 /// The arguments that start a holder.
-pub(super) fn holder(root: &Path, layers: &Path, real: &[Real]) -> Vec<OsString> {
-    let mut words = vec![ROLE.into(), "hold".into(), root.into(), layers.into()];
+pub(super) fn holder(root: &Path, layers: &Path, identities: &str, real: &[Real]) -> Vec<OsString> {
+    let mut words = vec![ROLE.into(), "hold".into(), root.into(), layers.into(), identities.into()];
     for real in real {
         words.extend([if real.is_read_only { "read-only" } else { "through" }.into(), OsString::from(&real.path)]);
     }
@@ -67,7 +63,9 @@ pub(super) fn serve_if_asked() {
         return;
     }
     let served = match (what.to_str(), rest) {
-        (Some("hold"), [root, layers, real @ ..]) => hold(Path::new(root), Path::new(layers), real),
+        (Some("hold"), [root, layers, identities, real @ ..]) => {
+            hold(Path::new(root), (Path::new(layers), &identities.to_string_lossy()), real)
+        }
         (Some("first"), []) => be_first(),
         (Some("run"), [first, root, command @ ..]) => run(first, Path::new(root), command),
         _ => Err(io::ErrorKind::InvalidInput.into()),
@@ -77,7 +75,7 @@ pub(super) fn serve_if_asked() {
 }
 
 /// Makes the view, says so, and waits for its end.
-fn hold(root: &Path, layers: &Path, real: &[&OsStr]) -> io::Result<()> {
+fn hold(root: &Path, layers: (&Path, &str), real: &[&OsStr]) -> io::Result<()> {
     let engine = io::stdin().as_fd().try_clone_to_owned()?;
     let real: Vec<Real> = real
         .chunks_exact(2)
@@ -97,11 +95,9 @@ fn hold(root: &Path, layers: &Path, real: &[&OsStr]) -> io::Result<()> {
     }
 }
 
-fn stand(root: &Path, layers: &Path, real: &[Real]) -> Result<(Child, OwnedFd), MakeFailure> {
-    let given = |number: i32| File::open(format!("/proc/self/fd/{number}")).map_err(|e| MakeStep::Start.failed(e));
-    let given = [given(LOWER)?, given(UPPER)?, given(WORK)?];
+fn stand(root: &Path, (layers, identities): (&Path, &str), real: &[Real]) -> Result<(Child, OwnedFd), MakeFailure> {
     namespace::enter()?;
-    let layers = Layers::again(root, layers, &given).map_err(|e| MakeStep::Layers.failed(e))?;
+    let layers = Layers::find(root, layers, identities).map_err(|e| MakeStep::Layers.failed(e))?;
     let opened = mounts::set_up(root, &layers, real)?;
     namespace::keep_right_to_mount().map_err(|e| MakeStep::Start.failed(e))?;
     let mut first = Command::new(OWN_PROGRAM)

@@ -32,7 +32,12 @@ impl WrittenLayer {
         let (mut count, mut changed) = (0, Vec::new());
         let mut to_do = vec![PathBuf::new()];
         while let Some(folder) = to_do.pop() {
-            for name in fs::read_dir(self.path.join(&folder))? {
+            let names = match fs::read_dir(self.path.join(&folder)) {
+                // Closed by the check to itself: what is in it ends with the view, too.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+                names => names?,
+            };
+            for name in names {
                 let name = name?;
                 let path = folder.join(name.file_name());
                 if path == Path::new(STATE_FOLDER) || left_out(&path) {

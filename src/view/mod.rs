@@ -28,12 +28,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use command_fds::{CommandFdExt as _, FdMapping};
-
 pub(crate) use control::MakeFailure;
 use control::MakeStep;
 pub(crate) use copy::TreeCopy;
-use held::{LOWER, OWN_PROGRAM, UPPER, WORK};
+use held::OWN_PROGRAM;
 pub(crate) use layer::{WrittenLayer, delete};
 use mounts::Real;
 pub(crate) use mounts::real_in;
@@ -148,7 +146,7 @@ pub(crate) struct Overlay {
 
 impl Overlay {
     /// Mounts one.
-    pub(crate) fn make(order: OverlayOrder<'_>) -> Result<Self, MakeFailure> {
+    pub(crate) fn make(order: &OverlayOrder<'_>) -> Result<Self, MakeFailure> {
         let failed = |e: io::Error| MakeStep::Start.failed(e);
         if !is_served() {
             return Err(failed(io::Error::other("this program does not call `serve_views` at its start")));
@@ -157,13 +155,16 @@ impl Overlay {
         let real: Vec<Real> =
             order.through.iter().map(real(false)).chain(order.read_only.iter().map(real(true))).collect();
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        // Held until it stands: no other folder gets the same identities.
+        let layers = mounts::identities_of([&order.lower, &order.upper, &order.work]).map_err(failed)?;
         let mut command = Command::new(OWN_PROGRAM);
         // A program in the view can read the environment of its first process.
-        command.args(held::holder(order.root, order.layers, &real)).env_clear().current_dir("/").process_group(0);
+        command
+            .args(held::holder(order.root, order.layers, &layers, &real))
+            .env_clear()
+            .current_dir("/")
+            .process_group(0);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
-        let layers = [(order.lower, LOWER), (order.upper, UPPER), (order.work, WORK)];
-        let layers = layers.map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
-        command.fd_mappings(layers.into()).map_err(|e| failed(io::Error::other(e)))?;
         let mut holder = command.spawn().map_err(failed)?;
         // The command has our end of the holder's standard input.
         drop(command);

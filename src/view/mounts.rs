@@ -44,9 +44,9 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// The layers as they are among the mounts of this name space: only those can be mounted again. They were handed over
-    /// open, and must be the same: their paths may lead elsewhere by now.
-    pub(super) fn again(root: &Path, layers: &Path, given: &[File; 3]) -> io::Result<Self> {
+    /// The layers as they are among the mounts of this name space: only those can be mounted again. They must be those whose
+    /// identities were given: their paths may lead elsewhere by now. Nobody in the view can reach them by a descriptor.
+    pub(super) fn find(root: &Path, layers: &Path, identities: &str) -> io::Result<Self> {
         let lower = File::from(folder(root)?);
         let beneath = |name: &str| {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -54,14 +54,18 @@ impl Layers {
             Ok::<_, io::Error>(File::from(openat2(&lower, layers.join(name), flags, Mode::empty(), resolve)?))
         };
         let (upper, work) = (beneath("upper")?, beneath("work")?);
-        for (again, given) in [&lower, &upper, &work].into_iter().zip(given) {
-            let (again, given) = (fstat(again)?, fstat(given)?);
-            if (again.st_dev, again.st_ino) != (given.st_dev, given.st_ino) {
-                return Err(io::Error::other("another program has moved one of them"));
-            }
+        if identities_of([&lower, &upper, &work])? != identities {
+            return Err(io::Error::other("another program has moved one of them"));
         }
         Ok(Self { lower, upper, work })
     }
+}
+
+/// The devices and inodes of folders that are held open, as one word.
+pub(super) fn identities_of<T: AsFd>(folders: [T; 3]) -> io::Result<String> {
+    let stats = folders.into_iter().map(fstat).collect::<rustix::io::Result<Vec<_>>>()?;
+    let words: Vec<String> = stats.iter().map(|stat| format!("{}:{}", stat.st_dev, stat.st_ino)).collect();
+    Ok(words.join(","))
 }
 
 /// Mounts the view over `root`, in this mount name space, and opens its root.

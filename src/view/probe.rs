@@ -30,7 +30,7 @@ pub(crate) fn try_out(folder: &Path) -> io::Result<Result<(), NoView>> {
     let (lower, upper, work) = (open(&root)?, layer("upper")?, layer("work")?);
     let read_only = real_in(&root)?;
     let made =
-        Overlay::make(OverlayOrder { root: &root, lower, upper, work, layers, through: &[], read_only: &read_only });
+        Overlay::make(&OverlayOrder { root: &root, lower, upper, work, layers, through: &[], read_only: &read_only });
     let tried = made.and_then(|mut overlay| overlay.end().map_err(|e| MakeStep::Start.failed(e)));
     super::delete(&scratch.keep())?;
     Ok(tried.map_err(|failed| NoView { advice: advice(&failed), why: failed.to_string() }))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::hints::recovery_hint_of;
-use super::response::{several, text};
+use super::response::{CheckResult, several, text};
 use crate::charset::{Charset, MALFORMED};
 use crate::digest::Digest;
 use crate::engine::report::Report;
@@ -29,6 +29,9 @@ pub struct EditFileSuccess {
     /// The number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
+    /// The check that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -51,6 +54,7 @@ pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
         transaction_id: report.transaction.clone(),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
         attempts: several(report.attempts),
+        check: report.check.as_deref().map(CheckResult::from),
         warnings: report.warnings.iter().chain(&file.extras.warnings).cloned().collect(),
     })
 }

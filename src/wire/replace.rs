@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::response::text;
+use super::response::{CheckResult, text};
 use crate::engine::report::Report;
 use crate::replace::Replacements;
 
@@ -19,6 +19,8 @@ pub struct Replaced {
     pub files: Vec<ReplacedFile>,
     pub files_searched: usize,
     pub binary_files_skipped: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -62,6 +64,7 @@ impl Replaced {
             files: files.collect(),
             files_searched: found.searched,
             binary_files_skipped: found.binary,
+            check: report.check.as_deref().map(CheckResult::from),
             warnings: report.warnings.iter().cloned().chain(of_files).chain(found.warnings.iter().cloned()).collect(),
         }
     }

@@ -29,7 +29,11 @@ impl Engine {
         let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, is_checked_here);
         let mut seen = None;
         loop {
-            match attempt(attempts.made).and_then(|transaction| transaction.go_on(&mut seen, attempts.checks)) {
+            let begun = attempt(attempts.made).map_err(|error| match seen {
+                Some(_) => error.reworded(|why| format!("another program changed the files during the check: {why}")),
+                None => error,
+            });
+            match begun.and_then(|transaction| transaction.go_on(&mut seen, attempts.checks)) {
                 Ok(Went::Over(report)) => return Ok(Report { attempts: attempts.made, ..report }),
                 Ok(Went::Checked) => attempts.begin_again(),
                 // Both requests may have given way. That does not count as an attempt: nothing was wrong with the

@@ -49,8 +49,13 @@ impl Transaction<'_> {
         let Some(ready) = self.ready.take().filter(|ready| !ready.prepared.plan.is_empty()) else {
             return Ok(Went::Over(self.plan));
         };
-        match seen.take_if(|seen| seen.plan == ready.prepared.plan.hash()) {
-            Some(seen) => Ok(Went::Over(self.commit_seen(ready, seen)?)),
+        match seen.take() {
+            Some(seen) if seen.plan == ready.prepared.plan.hash() => Ok(Went::Over(self.commit_seen(ready, seen)?)),
+            // Only a request that means the same for any content may be made again.
+            Some(_) => {
+                let message = "another program changed the files while the check ran in a view";
+                Err(Error::new(ErrorKind::ConcurrentModification, message).outcome_is(Outcome::Unchanged))
+            }
             None if !engine.checks_in_view(&ready) => Ok(Went::Over(self.commit_ready(ready)?)),
             None if times >= limits::VIEW_CHECKS => {
                 let message = format!("another program changed the files during each of {times} checks in a view");

@@ -18,6 +18,7 @@ use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
 use crate::limits;
 use crate::path::RelPath;
+use crate::path::bounds::VCS_FOLDERS;
 use crate::plan::{FileState, LINK_MODE, NewContent, Plan, PlannedChange};
 use crate::view::{Overlay, OverlayOrder, TreeCopy, View, real_in};
 
@@ -71,7 +72,7 @@ impl Engine {
         };
         let (root, layers) = (self.root(), &folder.path());
         let order = OverlayOrder { root, lower, upper, work, layers, through: &through, read_only: &read_only };
-        match Overlay::make(order) {
+        match Overlay::make(&order) {
             Ok(overlay) => {
                 let opened = overlay.opened().map_err(|e| Error::io("open the view of", root, e))?;
                 let workspace = workspace.at(crate::fs::os::adopt(opened, root));
@@ -106,6 +107,11 @@ impl Engine {
         let mut through = Vec::new();
         for asked in &self.settings.through {
             let path = self.rel_path(asked)?;
+            let first = path.as_path().iter().next();
+            if first.is_some_and(|first| VCS_FOLDERS.iter().any(|name| first == *name)) {
+                let message = format!("{path} is of version control, which can only be read in a view");
+                return Err(Error::new(ErrorKind::ValidationFailed, message).at(path.as_path()));
+            }
             let folder = self.workspace.open_beneath(&self.workspace.root, path.parent())?;
             let name = Name::new(&folder, path.name());
             match self.workspace.stat(name)?.map(|stat| stat.kind) {

@@ -250,6 +250,55 @@ fn a_file_that_changed_meanwhile_is_checked_again_and_three_times_at_most() {
     nothing_stays(&here);
 }
 
+/// What is meant for one content is not done to another.
+#[test]
+fn what_others_write_during_the_check_is_never_replaced_or_deleted() {
+    if !is_here() {
+        return;
+    }
+    let requests = [
+        json!({"file_path": "a", "delete": true}),
+        json!({"file_path": "a", "content": "whole\n", "if_exists": "replace"}),
+        json!({"file_path": "b", "rename_to": "a", "if_exists": "replace"}),
+    ];
+    for request in requests {
+        let here = Workspace::new();
+        here.write("a", "one\n").write("b", "b\n").write("through/n", "");
+        here.write("plan.json", &json!({"files": [request]}).to_string());
+        let check = "touch through/began; while [ ! -e through/go ]; do sleep 0.02; done";
+        let mut program = command(&here, &APPLY, check);
+        program
+            .args(["--through", "through"])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let child = program.spawn().unwrap();
+        wait_for(|| here.path().join("through/began").exists());
+        here.write("a", "another's work\n").write("through/go", "");
+        let json = Ran::from(child.wait_with_output().unwrap()).exits(3).json();
+        assert_eq!(json["error_code"], json!("CONCURRENT_MODIFICATION"), "{json}");
+        assert_eq!(json["outcome"], json!("unchanged"), "{json}");
+        assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "another's work\n");
+        assert_eq!(fs::read_to_string(here.path().join("b")).unwrap(), "b\n");
+        nothing_stays(&here);
+    }
+}
+
+/// Neither what it cannot be asked for, nor folders that it has closed to itself.
+#[test]
+fn a_folder_that_the_check_has_closed_is_no_obstacle() {
+    let here = Workspace::new();
+    here.write("a", "one\n");
+    let line = ["edit", "a", "--old", "one", "--new", "two", "--json", "--through", ".git/x"];
+    let json = checked(&here, &line, "true").exits(2).json();
+    assert!(json["error"].as_str().unwrap().contains("of version control"), "{json}");
+    let json = checked(&here, &line[..7], "mkdir q; chmod 0 q; head -c 1 /proc/1/environ | wc -c").exits(0).json();
+    if json["check"]["in"] == "view" {
+        assert_eq!(json["check"]["output"], json!("0\n"), "{json}");
+    }
+    let json = checked(&here, &["replace", "two", "three", "--json"], "touch other").exits(0).json();
+    assert_eq!(json["check"]["dropped"], json!(1), "{json}");
+}
+
 #[test]
 fn symlinks_and_folders_are_in_it_as_they_will_be() {
     if !is_here() {
