@@ -287,7 +287,8 @@ impl Engine {
     fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let StateLookup::State(state) = found else { return Ok(None) };
         open::sweep(state)?;
-        store::view_folder::sweep(state)?;
+        // What is left of a view stops no command: the next one tries again.
+        store::view_folder::sweep(state).ok();
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         let names = self.workspace.list(&section)?;
         if names.is_empty() {

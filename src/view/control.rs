@@ -42,7 +42,7 @@ impl MakeStep {
     /// The failure of this step.
     pub(super) fn failed(self, error: impl Into<io::Error>) -> MakeFailure {
         let error = error.into();
-        MakeFailure { step: self, errno: error.raw_os_error(), why: error.to_string() }
+        MakeFailure { step: self, why: error.to_string() }
     }
 }
 
@@ -51,8 +51,6 @@ impl MakeStep {
 pub(crate) struct MakeFailure {
     /// The step.
     pub(crate) step: MakeStep,
-    /// The error number.
-    pub(crate) errno: Option<i32>,
     /// The error in words.
     pub(crate) why: String,
 }

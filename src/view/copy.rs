@@ -1,12 +1,12 @@
 //! A copy of a folder for a program to work in, where there can be no view at the folder's own path. Bytes are shared where
 //! the file system can.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, ioctl_ficlone, utimensat};
+use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
 
 use super::layer::differs;
 use crate::cancel::CancelToken;
@@ -44,7 +44,10 @@ impl TreeCopy<'_> {
                 let (from, to, metadata) = (name.path(), self.to.join(&path), name.metadata()?);
                 let kind = metadata.file_type();
                 files += 1;
-                if files > limits::VIEW_FILES || self.cancel.is_cancelled() {
+                if self.cancel.is_cancelled() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                if files > limits::VIEW_FILES {
                     return Err(too_large(&format!("more than {} files", limits::VIEW_FILES)));
                 }
                 if path == Path::new(STATE_FOLDER) {
@@ -127,7 +130,9 @@ fn walk(root: &Path, left_out: &dyn Fn(&Path) -> bool, see: &mut dyn FnMut(&Path
 }
 
 fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares: &mut bool) -> io::Result<()> {
-    let mut source = File::open(from)?;
+    // Another program may put a symlink or a pipe in its place.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
+    let mut source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     *shares = *shares && (metadata.len() == 0 || ioctl_ficlone(&copy, &source).is_ok());
     if !*shares {

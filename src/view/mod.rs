@@ -57,7 +57,7 @@ pub fn serve_views() {
 }
 
 /// Returns whether this program has called [`serve_views`].
-pub(crate) fn is_served() -> bool {
+fn is_served() -> bool {
     SERVES.load(Ordering::Relaxed)
 }
 

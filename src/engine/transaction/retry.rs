@@ -30,7 +30,7 @@ impl Engine {
         let mut seen = None;
         loop {
             let begun = attempt(attempts.made).map_err(|error| match seen {
-                Some(_) => error.reworded(|why| format!("another program changed the files during the check: {why}")),
+                Some(_) => error.reworded(|why| format!("after its check had passed in a view: {why}")),
                 None => error,
             });
             match begun.and_then(|transaction| transaction.go_on(&mut seen, attempts.checks)) {

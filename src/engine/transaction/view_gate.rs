@@ -10,7 +10,7 @@ mod standing;
 use std::os::fd::AsFd;
 
 use super::check_gate::{Gate, refused, run_in_view};
-use super::stage::in_view::{ViewFilling, cannot_be_shown};
+use super::stage::in_view::ViewFilling;
 use super::{Ready, Transaction};
 use crate::check::{CheckIn, CheckRun, Verdict};
 use crate::digest::Digest;
@@ -95,8 +95,7 @@ enum Checked {
 impl Engine {
     /// Returns whether the checks of a commit may be run in a view.
     fn checks_in_view(&self, ready: &Ready) -> bool {
-        self.settings.check_in != CheckIn::Tree
-            && ready.prepared.gate.as_ref().is_some_and(|gate| gate.checker.runs_in_views())
+        ready.prepared.gate.is_some() && self.may_check_in_views()
     }
 
     /// Returns whether checks are run in views where there are any.
@@ -118,7 +117,10 @@ impl Engine {
             if error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::ConcurrentModification {
                 return Err(error);
             }
-            return self.without_view(Ready { prepared, locks, found }, &cannot_be_shown(&error));
+            return self.without_view(
+                Ready { prepared, locks, found },
+                &format!("the new files cannot be put into it: {}", error.message()),
+            );
         }
         let (plan, gate) = (prepared.plan.clone(), prepared.gate.clone());
         // The locks are released with the last handle of their folders.

@@ -135,8 +135,3 @@ impl ViewFilling<'_> {
 const fn goes(entry: &Entry) -> bool {
     matches!(entry.change, PlannedChange::FolderToFile(_) | PlannedChange::RemoveFolder)
 }
-
-/// The error of a view in which a file cannot be made as it will be.
-pub(crate) fn cannot_be_shown(error: &Error) -> String {
-    format!("the new files cannot be put into it: {}", error.message())
-}

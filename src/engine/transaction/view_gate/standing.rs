@@ -8,6 +8,7 @@ use crate::check::{CheckIn, CheckPlace, Dropped};
 use crate::digest::Digest;
 use crate::engine::history::stored_report::Rewritten;
 use crate::engine::report::FileReport;
+use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::view_folder::ViewFolder;
@@ -83,7 +84,11 @@ impl Engine {
                 folder.remove()?;
                 Ok(Err(failed.to_string()))
             }
-            Err(failed) => Ok(self.copied(folder, &through, run).map_err(|why| format!("{failed}; and {why}"))),
+            Err(failed) => {
+                let copied = self.copied(folder, &through, run);
+                check_cancelled(run.cancel)?;
+                Ok(copied.map_err(|why| format!("{failed}; and {why}")))
+            }
         }
     }
 
