@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
 
-use super::layer::differs;
+use super::layer::{LayerFiles, differs, walk};
 use crate::cancel::CancelToken;
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -79,54 +79,22 @@ impl TreeCopy<'_> {
 
 /// The files of a copy that were made, written or removed since, and their number; nothing that is `left_out`.
 pub(super) fn changed(copy: &Path, from: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<(usize, Vec<PathBuf>)> {
-    let (mut count, mut changed) = (0, Vec::new());
-    let mut note = |path: &Path| {
-        count += 1;
-        if changed.len() < limits::DROPPED_NAMES {
-            changed.push(path.to_owned());
-        }
-    };
-    let is_left_out = |path: &Path| path == Path::new(STATE_FOLDER) || left_out(path);
-    walk(copy, &is_left_out, &mut |path, now| {
+    let mut changed = LayerFiles::default();
+    walk(copy, &left_out, &mut |path, now| {
         let below = from.join(path).symlink_metadata().ok();
         // A folder that is real is a symlink here.
         let is_real = now.is_symlink() && below.as_ref().is_some_and(Metadata::is_dir);
         if !now.is_dir() && !is_real && differs(now, below.as_ref()) {
-            note(path);
+            changed.note(path);
         }
     })?;
-    walk(from, &is_left_out, &mut |path, below| {
+    walk(from, &left_out, &mut |path, below| {
         let was_copied = below.is_file() || below.is_symlink();
         if was_copied && copy.join(path).symlink_metadata().is_err() {
-            note(path);
+            changed.note(path);
         }
     })?;
-    changed.sort_unstable();
-    Ok((count, changed))
-}
-
-/// Looks at everything in a folder; follows no symlink.
-fn walk(root: &Path, left_out: &dyn Fn(&Path) -> bool, see: &mut dyn FnMut(&Path, &Metadata)) -> io::Result<()> {
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        let names = match fs::read_dir(root.join(&folder)) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
-            names => names?,
-        };
-        for name in names {
-            let name = name?;
-            let path = folder.join(name.file_name());
-            if left_out(&path) {
-                continue;
-            }
-            let metadata = name.metadata()?;
-            see(&path, &metadata);
-            if metadata.is_dir() {
-                folders.push(path);
-            }
-        }
-    }
-    Ok(())
+    Ok(changed.sorted())
 }
 
 fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares: &mut bool) -> io::Result<()> {

@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 
 use rustix::fs::lgetxattr;
-use rustix::io::Errno;
 
 use super::copy;
 use super::mounts::OPAQUE;
@@ -29,37 +28,67 @@ impl WrittenLayer {
         if self.is_copy {
             return copy::changed(&self.path, lower, left_out);
         }
-        let (mut count, mut changed) = (0, Vec::new());
-        let mut to_do = vec![PathBuf::new()];
-        while let Some(folder) = to_do.pop() {
-            let names = match fs::read_dir(self.path.join(&folder)) {
-                // Closed by the check to itself: what is in it ends with the view, too.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
-                names => names?,
-            };
-            for name in names {
-                let name = name?;
-                let path = folder.join(name.file_name());
-                if path == Path::new(STATE_FOLDER) || left_out(&path) {
-                    continue;
-                }
-                let below = lower.join(&path).symlink_metadata().ok();
-                let is_folder = name.file_type()?.is_dir();
-                let is_replaced = is_folder && below.is_some() && is_opaque(&name.path())?;
-                if is_replaced || !is_folder && differs(&name.metadata()?, below.as_ref()) {
-                    count += 1;
-                    if changed.len() < limits::DROPPED_NAMES {
-                        changed.push(path.clone());
-                    }
-                }
-                if is_folder {
-                    to_do.push(path);
-                }
+        let mut changed = LayerFiles::default();
+        walk(&self.path, &left_out, &mut |path, now| {
+            let below = lower.join(path).symlink_metadata().ok();
+            let is_replaced = || below.is_some() && is_opaque(&self.path.join(path));
+            let is_other = if now.is_dir() { is_replaced() } else { differs(now, below.as_ref()) };
+            if is_other {
+                changed.note(path);
+            }
+        })?;
+        Ok(changed.sorted())
+    }
+}
+
+/// The files that differ: how many, and the first of them.
+#[derive(Debug, Default)]
+pub(super) struct LayerFiles {
+    count: usize,
+    paths: Vec<PathBuf>,
+}
+
+impl LayerFiles {
+    pub(super) fn note(&mut self, path: &Path) {
+        self.count += 1;
+        if self.paths.len() < limits::DROPPED_NAMES {
+            self.paths.push(path.to_owned());
+        }
+    }
+
+    pub(super) fn sorted(mut self) -> (usize, Vec<PathBuf>) {
+        self.paths.sort_unstable();
+        (self.count, self.paths)
+    }
+}
+
+/// Looks at everything in a folder but the state folder and what is left out; follows no symlink.
+pub(super) fn walk(
+    root: &Path,
+    left_out: &dyn Fn(&Path) -> bool,
+    see: &mut dyn FnMut(&Path, &Metadata),
+) -> io::Result<()> {
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let names = match fs::read_dir(root.join(&folder)) {
+            // Closed by the check to itself: what is in it ends with the view, too.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            names => names?,
+        };
+        for name in names {
+            let name = name?;
+            let path = folder.join(name.file_name());
+            if path == Path::new(STATE_FOLDER) || left_out(&path) {
+                continue;
+            }
+            let metadata = name.metadata()?;
+            see(&path, &metadata);
+            if metadata.is_dir() {
+                folders.push(path);
             }
         }
-        changed.sort_unstable();
-        Ok((count, changed))
     }
+    Ok(())
 }
 
 /// Returns whether a name of the layer, which is no folder, stands for something else than what is below. A file that was
@@ -81,13 +110,9 @@ fn is_whiteout(metadata: &Metadata) -> bool {
     metadata.file_type().is_char_device() && metadata.rdev() == 0
 }
 
-fn is_opaque(path: &Path) -> io::Result<bool> {
+fn is_opaque(path: &Path) -> bool {
     let mut value = [0; 1];
-    match lgetxattr(path, OPAQUE, &mut value) {
-        Ok(1) => Ok(value == *b"y"),
-        Ok(_) | Err(Errno::NODATA | Errno::RANGE | Errno::OPNOTSUPP) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    lgetxattr(path, OPAQUE, &mut value).is_ok() && value == *b"y"
 }
 
 /// Deletes a layer, or the overlay's own folder. No symlink is followed. A program may have taken its own rights to a

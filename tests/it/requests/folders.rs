@@ -5,9 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 use txedit::error::Detail;
 use txedit::report::Operation;
-use txedit::{ErrorKind, Outcome, Request, UndoOptions};
+use txedit::{ErrorKind, Outcome, Request};
 
-use crate::support::workspace::{Tree, Workspace, running};
+use super::there_and_back;
+use crate::support::workspace::{Workspace, running};
 
 fn makes(path: &str) -> Value {
     json!({ "file_path": path, "make_folder": true })
@@ -33,17 +34,6 @@ fn workspace() -> Workspace {
         workspace.chmod(folder, mode);
     }
     workspace
-}
-
-/// Undoes and redoes; both ways everything is as it was.
-fn there_and_back(workspace: &Workspace, before: &Tree) {
-    let after = workspace.tree();
-    for _ in 0..2 {
-        workspace.undo(None).unwrap();
-        workspace.tree().restorable().assert_same(&before.clone().restorable());
-        workspace.engine.redo(None, &UndoOptions::default(), running()).unwrap();
-        workspace.tree().restorable().assert_same(&after.clone().restorable());
-    }
 }
 
 #[test]

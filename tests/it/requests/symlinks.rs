@@ -9,10 +9,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use txedit::report::Operation;
-use txedit::{Change, ErrorKind, FileRequest, IfExists, Outcome, Request, UndoOptions};
+use txedit::{Change, ErrorKind, FileRequest, IfExists, Outcome, Request};
 
+use super::there_and_back;
 use crate::support::mounts::run;
-use crate::support::workspace::{Tree, Workspace, running};
+use crate::support::workspace::{Workspace, running};
 
 fn links(path: &str, target: &str) -> Value {
     json!({ "file_path": path, "symlink_to": target })
@@ -45,16 +46,6 @@ fn fill(workspace: &Workspace) {
 /// Where a symlink leads; `None` if it is none.
 fn target(workspace: &Workspace, path: &str) -> Option<String> {
     fs::read_link(workspace.path(path)).ok().map(|target| target.to_str().unwrap().to_owned())
-}
-
-fn there_and_back(workspace: &Workspace, before: &Tree) {
-    let after = workspace.tree();
-    for _ in 0..2 {
-        workspace.undo(None).unwrap();
-        workspace.tree().restorable().assert_same(&before.clone().restorable());
-        workspace.engine.redo(None, &UndoOptions::default(), running()).unwrap();
-        workspace.tree().restorable().assert_same(&after.clone().restorable());
-    }
 }
 
 /// All that can be done to symlinks.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{APPLY, OLD, Ran, checked, command, holds, is_here, nothing_stays, wait_for, workspace};
+use super::{APPLY, OLD, Ran, checked, command, ended, holds, is_here, nothing_stays, started, wait_for, workspace};
 
 /// Returns whether a process with this in its command line runs.
 fn runs(mark: &str) -> bool {
@@ -61,11 +61,10 @@ fn a_signal_stops_the_check_and_changes_nothing() {
     let here = workspace();
     let check = "touch through/began; sleep 6123";
     let mut program = command(&here, &APPLY, check);
-    program.args(["--through", "through"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = program.spawn().unwrap();
+    let child = started(program.args(["--through", "through"]));
     wait_for(|| here.path().join("through/began").exists());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let json = Ran::from(child.wait_with_output().unwrap()).exits(130).json();
+    let json = ended(child).exits(130).json();
     assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CANCELLED"), &json!("unchanged")), "{json}");
     fs::remove_dir_all(here.path().join("through")).unwrap();
     holds(&here, &OLD);

@@ -7,7 +7,7 @@ mod watched;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -29,6 +29,16 @@ fn command(here: &Workspace, line: &[&str], check: &str) -> Command {
     let mut command = here.command(line);
     command.args(["--check-in", "view", "--check", check]);
     command
+}
+
+/// Starts a command whose answer is asked for later.
+fn started(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The answer of a command that was started.
+fn ended(child: Child) -> Ran {
+    Ran::from(child.wait_with_output().unwrap())
 }
 
 fn checked(here: &Workspace, line: &[&str], check: &str) -> Ran {
@@ -219,11 +229,11 @@ fn a_file_that_changed_meanwhile_is_checked_again_and_three_times_at_most() {
         "echo run >> through/n; while [ ! -e through/go ]; do sleep 0.02; done; grep -c . a >> through/seen; true";
     let line = ["edit", "a", "--old", "one", "--new", "two", "--json", "--through", "through"];
     let mut program = command(&here, &line, other);
-    let child = program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let child = started(&mut program);
     wait_for(|| fs::read_to_string(here.path().join("through/n")).unwrap() == "run\n");
     fs::write(here.path().join("a"), "one\nx\ny\n").unwrap();
     here.write("through/go", "");
-    let ran = Ran::from(child.wait_with_output().unwrap());
+    let ran = ended(child);
     let json = ran.exits(0).json();
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "two\nx\ny\n", "{json}");
     assert_eq!(
@@ -237,13 +247,13 @@ fn a_file_that_changed_meanwhile_is_checked_again_and_three_times_at_most() {
     here.write("a", "one\n").write("through/n", "");
     let each = "n=$(wc -l < through/n); echo run >> through/n; while [ ! -e through/go$n ]; do sleep 0.02; done";
     let mut program = command(&here, &line, each);
-    let child = program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let child = started(&mut program);
     for round in 0..3 {
         wait_for(|| fs::read_to_string(here.path().join("through/n")).unwrap().lines().count() == round + 1);
         fs::write(here.path().join("a"), format!("one\n{}", "more\n".repeat(round + 1))).unwrap();
         here.write(&format!("through/go{round}"), "");
     }
-    let json = Ran::from(child.wait_with_output().unwrap()).exits(3).json();
+    let json = ended(child).exits(3).json();
     assert_eq!(json["error_code"], json!("CONCURRENT_MODIFICATION"), "{json}");
     assert_eq!(json["outcome"], json!("unchanged"), "{json}");
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\nmore\nmore\nmore\n");
@@ -267,14 +277,10 @@ fn what_others_write_during_the_check_is_never_replaced_or_deleted() {
         here.write("plan.json", &json!({"files": [request]}).to_string());
         let check = "touch through/began; while [ ! -e through/go ]; do sleep 0.02; done";
         let mut program = command(&here, &APPLY, check);
-        program
-            .args(["--through", "through"])
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
-        let child = program.spawn().unwrap();
+        let child = started(program.args(["--through", "through"]));
         wait_for(|| here.path().join("through/began").exists());
         here.write("a", "another's work\n").write("through/go", "");
-        let json = Ran::from(child.wait_with_output().unwrap()).exits(3).json();
+        let json = ended(child).exits(3).json();
         assert_eq!(json["error_code"], json!("CONCURRENT_MODIFICATION"), "{json}");
         assert_eq!(json["outcome"], json!("unchanged"), "{json}");
         assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "another's work\n");

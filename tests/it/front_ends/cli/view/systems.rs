@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::json;
 use txedit::check::CheckIn;
 use txedit::{Check, Edit, Engine, Request, Run, Settings};
 
 use super::super::Workspace;
-use super::{Ran, checked, command, is_here, nothing_stays, wait_for};
+use super::{Ran, checked, command, ended, is_here, nothing_stays, started, wait_for};
 use crate::support::mounts::{self, Kind, run};
 
 /// Edits a file there, with a check in a view; returns where that ran.
@@ -95,15 +95,15 @@ fn two_views_of_one_folder_know_nothing_of_each_other() {
         let line = ["edit", file, "--old", file, "--new", "new", "--json", "--through", "t"];
         let check = format!("test \"$(cat {file})\" = new; echo x > shared; touch t/{file}; {waits}; cat shared");
         let mut command = command(&here, &line, &check);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        started(&mut command)
     };
     // The first one runs beyond the end of the second.
     let first = begin("a", "while [ ! -e t/go ]; do sleep 0.02; done");
     wait_for(|| here.path().join("t/a").exists());
-    let second = Ran::from(begin("b", "true").wait_with_output().unwrap());
+    let second = ended(begin("b", "true"));
     assert_eq!(second.exits(0).json()["check"]["output"], json!("x\n"));
     here.write("t/go", "");
-    let first = Ran::from(first.wait_with_output().unwrap());
+    let first = ended(first);
     assert_eq!(first.exits(0).json()["check"]["output"], json!("x\n"));
     nothing_stays(&here);
 }

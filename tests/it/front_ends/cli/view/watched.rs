@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 use rustix::fs::inotify;
 use serde_json::json;
 
 use super::super::Workspace;
-use super::{Ran, command, is_here, wait_for};
+use super::{Ran, command, ended, is_here, started, wait_for};
 
 /// Counts the events in some folders.
 struct Watcher(std::os::fd::OwnedFd);
@@ -79,12 +78,11 @@ fn others_commit_in_the_same_folders_while_it_runs() {
     here.write("x/other", "one\n");
     let mut program =
         command(&here, &["apply", "plan.json", "--json"], "touch t/began; while [ ! -e t/go ]; do sleep 0.02; done");
-    program.args(["--through", "t"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = program.spawn().unwrap();
+    let child = started(program.args(["--through", "t"]));
     wait_for(|| here.path().join("t/began").exists());
     here.run(&["--lock-timeout", "0", "edit", "x/other", "--old", "one", "--new", "two"]).exits(0);
     fs::write(here.path().join("t/go"), "").unwrap();
-    Ran::from(child.wait_with_output().unwrap()).exits(0);
+    ended(child).exits(0);
     let content = |name: &str| fs::read_to_string(here.path().join(name)).unwrap();
     assert_eq!((content("x/f0"), content("x/other")), ("new\n".to_owned(), "two\n".to_owned()));
 }
