@@ -109,7 +109,8 @@ fn names_what_is_left<'a>(
     if left.is_empty() != (error.outcome() != Outcome::PartlyRolledBack) {
         return Err(format!("reported {:?}, and not put back is {left:?}", error.outcome()));
     }
-    if let Some(path) = left.iter().find(|path| is_old(path)) {
+    // A file of another program may have the content that was there, too.
+    if let Some(path) = left.iter().find(|path| now.contains_key(*path) && same(now.get(*path), old.get(*path), true)) {
         return Err(format!("{} is as it was, and reported as not put back: {error:?}", path.display()));
     }
     for (foreign, program) in programs.clone() {

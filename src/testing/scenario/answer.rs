@@ -136,20 +136,29 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
     })
 }
 
-/// The places of a file of a report before and after.
-pub(super) fn places(file: &FileReport, before: &UserFiles) -> (PathBuf, PathBuf) {
+/// The places of a file among all `files` of a report before and after.
+pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles) -> (PathBuf, PathBuf) {
     let path = file.path.strip_prefix(ROOT).unwrap_or(&file.path);
     let source =
         if is_about_link(file, path, before) { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
-    let goal =
-        file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, Path::new(ROOT), before));
+    // A symlink that another entry takes away leads nowhere.
+    let leaves = |to: &Path| {
+        let is_it = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path) == to;
+        let vacates = |other: &FileReport| other.extras.renamed_to.is_some() || other.hash_after.is_none();
+        files.iter().any(|other| is_it(other) && is_about_link(other, to, before) && vacates(other))
+    };
+    let goal = match &file.extras.renamed_to {
+        Some(to) if leaves(to.strip_prefix(ROOT).unwrap_or(to)) => to.strip_prefix(ROOT).unwrap_or(to).to_owned(),
+        Some(to) => relative(to, Path::new(ROOT), before),
+        None => source.clone(),
+    };
     (source, goal)
 }
 
 /// The paths that a report names.
 pub(super) fn named(report: &Report, before: &UserFiles) -> BTreeSet<PathBuf> {
     let changed = report.files.iter().filter(|file| file.operation != Operation::None);
-    let places = changed.map(|file| places(file, before)).flat_map(|(source, goal)| [source, goal]);
+    let places = changed.map(|file| places(file, &report.files, before)).flat_map(|(source, goal)| [source, goal]);
     places.chain(report.files.iter().filter_map(|file| file.extras.backup.clone())).collect()
 }
 
@@ -184,6 +193,7 @@ fn judge_file(
 ) -> Result<(), String> {
     let ScenarioComparison { before, after, .. } = compared;
     let file = &report.files[index];
+    let places = |file: &FileReport, files: &UserFiles| places(file, &report.files, files);
     let (source, goal) = places(file, before);
     // One entry may remove a file and another put one in its place.
     let others = || report.files.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);

@@ -179,11 +179,17 @@ impl ScenarioWorld {
                 || foreigners.moved_since.iter().any(|moved| path.starts_with(moved))
         };
         let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
-            let (_, goal) = places(file, base);
+            let (_, goal) = places(file, &report.files, base);
             // One entry may remove a file and another put one in its place.
-            let all = report.files.iter().filter(|other| places(other, base).1 == goal);
+            let all = report.files.iter().filter(|other| places(other, &report.files, base).1 == goal);
             let is_retaken = file.hash_after.is_none() && all.count() > 1;
-            let led = relative(&goal, Path::new(ROOT), &look.files);
+            let led = match goal.parent().zip(goal.file_name()) {
+                // A symlink itself, wherever it leads.
+                Some((folder, name)) if file.extras.symlink_to.is_some() => {
+                    relative(folder, Path::new(ROOT), &look.files).join(name)
+                }
+                _ => relative(&goal, Path::new(ROOT), &look.files),
+            };
             !is_moved(&goal) && !is_retaken && digest(&look.files, &led) != file.hash_after
         });
         wrong.map_or(Ok(()), |file| Err(format!("a folder was moved before the last swap, and {file:?} is not there")))
@@ -304,7 +310,7 @@ impl ScenarioWorld {
 /// The modes that were staged for the files of a report.
 fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &UserFiles, report: &Report) -> Request {
     let mode = |file: &FileReport| {
-        let goal = places(file, base).1;
+        let goal = places(file, &report.files, base).1;
         modes.and_then(|modes| modes.get(&goal)).map(|mode| Mode::Bits(*mode))
     };
     let file = |file: &FileReport| FileRequest {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Ran, Workspace, run};
+use super::{Ran, Workspace, run, wait_for};
 
 /// Two files to be edited, one to be created, one to be deleted.
 fn workspace() -> Workspace {
@@ -190,9 +190,7 @@ fn a_check_that_wants_its_own_files_locked_is_refused_at_once() {
 fn with_check(here: &Workspace, check: &str) -> Child {
     let mut command = here.command(&["apply", "plan.json", "--json", "--check", check]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while !here.path().join("ready").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(|| here.path().join("ready").exists());
     child
 }
 
@@ -314,10 +312,9 @@ fn a_terminal_that_closes_stops_the_check_like_an_interrupt() {
     let mut command = Command::new("nohup");
     let txedit = here.command(&["apply", "plan.json", "--json", "--check", check]);
     command.arg(txedit.get_program()).args(txedit.get_args()).current_dir(here.path()).stdin(Stdio::null());
+    command.envs(txedit.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while !here.path().join("ready").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(|| here.path().join("ready").exists());
     kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     here.write("end", "");
     Ran::from(child.wait_with_output().unwrap()).exits(0);
@@ -329,9 +326,7 @@ fn an_interrupt_stops_the_check_and_everything_goes_back() {
     let here = workspace();
     let mut command = here.command(&["apply", "plan.json", "--json", "--check", "touch ready; sleep 60"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while !here.path().join("ready").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(|| here.path().join("ready").exists());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let json = Ran::from(child.wait_with_output().unwrap()).exits(130).json();
     assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CANCELLED"), &json!("rolled_back")));

@@ -127,3 +127,11 @@ impl Ran {
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+fn wait_for(is_there: impl Fn() -> bool) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !is_there() {
+        assert!(std::time::Instant::now() < until, "it takes too long");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

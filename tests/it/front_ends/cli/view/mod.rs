@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{Ran, Workspace, run};
+use super::{Ran, Workspace, run, wait_for};
 
 /// Returns whether there can be a view here; says why not otherwise.
 fn is_here() -> bool {
@@ -375,12 +375,4 @@ fn a_txedit_in_a_view_works_on_its_files_with_a_state_folder_of_its_own() {
     assert_eq!(fs::read_to_string(here.path().join("b")).unwrap(), "b\n");
     let log = here.run(&["log", "--json"]).exits(0).json();
     assert_eq!(log["transactions"].as_array().unwrap().len(), 1, "{log}");
-}
-
-fn wait_for(is_there: impl Fn() -> bool) {
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !is_there() {
-        assert!(std::time::Instant::now() < until, "it takes too long");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
