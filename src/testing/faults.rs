@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::check::{Promise, Violation};
 use super::explore::Explorer;
-use super::foreign::{Foreign, Program};
+use super::foreign::{Foreign, ForeignProgram};
 use super::run::{CleanRun, CrashPoint, lock};
 use super::script::{Acts, Role, Script};
 use super::walk::{CrashWalk, recover};
@@ -96,7 +96,7 @@ struct FaultRecord {
 }
 
 /// Makes later calls fail as `fault` says, and records them.
-fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<Program>>) -> Arc<Mutex<FaultRecord>> {
+fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<ForeignProgram>>) -> Arc<Mutex<FaultRecord>> {
     let record = Arc::new(Mutex::new(FaultRecord::default()));
     let (start, kept, acting) = (machine.calls(), Arc::clone(&record), machine.clone());
     let verb = Mutex::new(String::new());
@@ -162,7 +162,7 @@ impl Explorer {
     fn run(&self, trial: &Trial<'_>, fault: Fault) -> Result<Injected, Violation> {
         let machine = trial.clean.start.fork();
         let programs: Vec<_> =
-            trial.foreign.iter().map(|foreign| Program::start(&machine, foreign, &trial.clean.known)).collect();
+            trial.foreign.iter().map(|foreign| ForeignProgram::start(&machine, foreign, &trial.clean.known)).collect();
         let record = inject(&machine, Some(fault), programs.clone());
         let broken = |what: String| Violation { what, trace: trial.foreign.iter().map(ToString::to_string).collect() };
         let result = trial.script.process(&machine, 2, Role::Act).and_then(|engine| trial.script.acts[0](&engine));
@@ -260,7 +260,7 @@ impl Trial<'_> {
     fn verbs(&self) -> Vec<String> {
         let machine = self.clean.start.fork();
         let programs: Vec<_> =
-            self.foreign.iter().map(|foreign| Program::start(&machine, foreign, &self.clean.known)).collect();
+            self.foreign.iter().map(|foreign| ForeignProgram::start(&machine, foreign, &self.clean.known)).collect();
         let record = inject(&machine, None, programs);
         drop(self.script.process(&machine, 2, Role::Act).and_then(|engine| self.script.acts[0](&engine)));
         machine.clear_hook();

@@ -145,7 +145,7 @@ impl fmt::Display for Foreign {
 
 /// A foreign program before its act.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct ForeignProgram {
     foreign: Foreign,
     /// The file at the path before the script began.
     before: Option<Identity>,
@@ -160,7 +160,7 @@ pub(super) struct Program {
     before_move: Mutex<Option<UserFiles>>,
 }
 
-impl Program {
+impl ForeignProgram {
     /// Opens the files that it needs, before the script begins.
     pub(super) fn start(machine: &SimFs, foreign: &Foreign, known: &BTreeSet<Vec<u8>>) -> Arc<Self> {
         let held = OnceLock::new();

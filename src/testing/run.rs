@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::check::{PreciousContent, Promise, Violation, told as show};
 use super::explore::Explorer;
-use super::foreign::{Foreign, Program};
+use super::foreign::{Foreign, ForeignProgram};
 use super::script::{Acts, ROOT, Role, Script, a_file, run};
 use super::world::{UserFiles, WorkspaceTree, same};
 use crate::engine::Engine;
@@ -38,7 +38,8 @@ impl Explorer {
     ) -> Result<Vec<CrashPoint>, Violation> {
         let machine = clean.start.fork();
         let blank = Promise::beside(&foreign, script.is_checked());
-        let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign, &clean.known)).collect();
+        let programs: Vec<_> =
+            foreign.iter().map(|foreign| ForeignProgram::start(&machine, foreign, &clean.known)).collect();
         let left = programs.clone();
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
         let from = disturbed.min().unwrap_or(0);
@@ -98,7 +99,7 @@ impl Explorer {
 /// Checks that an error names exactly the files in which another program wrote over the new content.
 fn names_what_is_left<'a>(
     error: &Error,
-    programs: &(impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone),
+    programs: &(impl Iterator<Item = (&'a Foreign, &'a Arc<ForeignProgram>)> + Clone),
     old: &UserFiles,
     now: &UserFiles,
 ) -> Result<(), String> {
@@ -126,7 +127,7 @@ fn names_what_is_left<'a>(
 /// Lets the programs and the fault act at their calls, and takes a point before each change starting with call `from`.
 fn watch(
     machine: &SimFs,
-    programs: Vec<Arc<Program>>,
+    programs: Vec<Arc<ForeignProgram>>,
     (from, fault): (u64, Option<(u64, Action)>),
     current: &Arc<Mutex<Promise>>,
 ) -> Arc<Mutex<Vec<CrashPoint>>> {
@@ -155,7 +156,7 @@ fn watch(
 struct RunEnd<'a> {
     script: &'a Script,
     foreign: &'a [Foreign],
-    programs: &'a [Arc<Program>],
+    programs: &'a [Arc<ForeignProgram>],
 }
 
 impl RunEnd<'_> {
@@ -242,7 +243,7 @@ fn kept(machine: &SimFs) -> usize {
 
 /// Checks, for an act beneath a folder that was moved away meanwhile, that its changes were in place: when the folder
 /// was moved, or now.
-fn in_place(programs: &[Arc<Program>], now: &UserFiles, [old, new]: [&UserFiles; 2]) -> Result<(), String> {
+fn in_place(programs: &[Arc<ForeignProgram>], now: &UserFiles, [old, new]: [&UserFiles; 2]) -> Result<(), String> {
     for (folder, before) in programs.iter().filter_map(|program| program.before_move()) {
         let changed = old.keys().chain(new.keys()).filter(|path| path.starts_with(&folder));
         let changed: BTreeSet<_> = changed.filter(|path| !same(old.get(*path), new.get(*path), false)).collect();

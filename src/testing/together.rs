@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::check::Violation;
 use super::explore::{Explored, Explorer};
-use super::foreign::{Foreign, ForeignDeed, Program};
+use super::foreign::{Foreign, ForeignDeed, ForeignProgram};
 use super::run::{CleanRun, CrashPoint, lock};
 use super::script::{Role, Script};
 use super::walk::{CrashWalk, Trace};
@@ -65,7 +65,7 @@ impl Explorer {
             promise.moved = Arc::new(foreign.iter().flat_map(Foreign::moved).collect());
             promise.changed_metadata = Arc::new(foreign.iter().filter_map(Foreign::changed_metadata).collect());
             for foreign in &foreign {
-                let program = Program::start(&machine, foreign, &clean.known);
+                let program = ForeignProgram::start(&machine, foreign, &clean.known);
                 program.step(&machine, 0);
                 promise.add(program.left().into_iter(), program.given().into_iter());
             }
