@@ -136,6 +136,12 @@ pub mod report {
     pub use crate::text::{Applied, MatchKind};
 }
 
+/// Programs whose changes become one transaction: [`Engine::run_program`].
+pub mod program {
+    pub use crate::check::{LeftOut, ProgramRun, Streams};
+    pub use crate::engine::program::Program;
+}
+
 /// Text that is searched for in a tree of files, and replaced in all of them.
 pub mod search {
     pub use crate::fs::walk::SearchTree;

@@ -1,10 +1,10 @@
-//! Runs a program in its own process group, without a shell and without standard input, passes on its output as it
+//! Runs a program without a shell, mostly in its own process group and without standard input, passes on its output as it
 //! comes, stops it at its time limit, and ends everything that it started.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read as _};
 use std::ops::ControlFlow;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::fs::{Mode, OFlags, fcntl_setfl, fstat, open};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
-use super::left::ProcessMarks;
+use super::left::{LeftBehind, ProcessMarks};
 use crate::cancel::CancelToken;
 
 /// The variable with the token of the server, which no program that it runs may see.
@@ -49,10 +49,31 @@ pub(crate) struct Order<'a> {
     /// An open file that the program and everything it starts inherit. While any of them is alive, a lock on the file
     /// is held: another process can test that.
     pub held: Option<BorrowedFd<'a>>,
-    /// True if errors are read separately; otherwise both come as one stream, so that the lines keep their order.
-    pub apart: bool,
+    /// Its input and output.
+    pub streams: Streams,
     /// The time limit.
     pub limit: Duration,
+}
+
+/// Where the input of a program comes from, and its output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Streams {
+    /// It has no input. Output and errors are passed on as one stream, so that the lines keep their order.
+    #[default]
+    Joined,
+    /// It has no input. Output and errors are passed on separately.
+    Apart,
+    /// Those of this process, in whose process group it is: it may be used on a terminal.
+    Inherited,
+    /// The same, but what it prints as its output is among the errors.
+    InheritedErrors,
+}
+
+impl Streams {
+    const fn are_inherited(self) -> bool {
+        matches!(self, Self::Inherited | Self::InheritedErrors)
+    }
 }
 
 /// The stream on which a program printed something.
@@ -82,8 +103,8 @@ pub(crate) enum ProgramEnd {
 pub(crate) struct Ran {
     /// How it ended.
     pub end: ProgramEnd,
-    /// Processes that it left behind and that could not be ended, for messages.
-    pub left: Vec<String>,
+    /// Processes that it left behind, for messages.
+    pub behind: LeftBehind,
 }
 
 /// Receives what a program prints, as it comes; breaks to stop the program.
@@ -94,9 +115,9 @@ pub(crate) fn run(order: &Order<'_>, cancel: &CancelToken, listener: Listener<'_
     let started = Instant::now();
     let mut running = Running::start(order)?;
     let end = running.watch(order.limit, started, cancel, listener)?;
-    let left = running.marks.end_all();
+    let behind = running.marks.end_all();
     running.end(listener);
-    Ok(Ran { end, left })
+    Ok(Ran { end, behind })
 }
 
 struct Running {
@@ -104,6 +125,8 @@ struct Running {
     group: Pid,
     outputs: Vec<(Stream, PipeReader)>,
     marks: ProcessMarks,
+    /// True if it has a process group of its own, which is ended with it.
+    is_alone: bool,
     /// True once the program was waited for: its process id may be reused from then on.
     is_over: bool,
     /// True once the listener has stopped listening.
@@ -115,24 +138,15 @@ impl Running {
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command names a program"));
         };
-        let (reader, writer) = io::pipe()?;
-        let mut outputs = vec![(Stream::Output, reader)];
-        let error_writer = if order.apart {
-            let (reader, writer) = io::pipe()?;
-            outputs.push((Stream::Errors, reader));
-            writer
-        } else {
-            writer.try_clone()?
-        };
-        for (_, reader) in &outputs {
-            // Another process that holds the pipe must not block the caller.
-            fcntl_setfl(reader, OFlags::NONBLOCK)?;
-        }
         let mut command = Command::new(program);
         command.args(arguments).current_dir(order.folder);
         command.envs(order.environment.iter().map(|(name, value)| (name, value)));
         command.env_remove(TOKEN);
-        command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
+        let outputs = connect(&mut command, order.streams)?;
+        let is_alone = !order.streams.are_inherited();
+        if is_alone {
+            command.process_group(0);
+        }
         let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
         let variables = order.environment.iter().filter(|_| order.inside.is_none()).map(variable).collect();
         let mut marks = ProcessMarks { variables, held: None, first: order.inside };
@@ -141,7 +155,7 @@ impl Running {
             None => command.spawn()?,
         };
         let group = Pid::from_child(&child);
-        Ok(Self { child, group, outputs, marks, is_over: false, is_deaf: false })
+        Ok(Self { child, group, outputs, marks, is_alone, is_over: false, is_deaf: false })
     }
 
     /// Waits until it ends, or is stopped.
@@ -211,7 +225,7 @@ impl Running {
 
     /// Failures are ignored: a group that is gone needs no signal.
     fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.group, signal);
+        let _ = if self.is_alone { kill_process_group(self.group, signal) } else { kill_process(self.group, signal) };
     }
 }
 
@@ -224,6 +238,31 @@ impl Drop for Running {
             self.marks.end_all();
         }
     }
+}
+
+/// Gives a program its input and output; returns what it prints.
+fn connect(command: &mut Command, streams: Streams) -> io::Result<Vec<(Stream, PipeReader)>> {
+    if streams.are_inherited() {
+        if streams == Streams::InheritedErrors {
+            command.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        }
+        return Ok(Vec::new());
+    }
+    let (reader, writer) = io::pipe()?;
+    let mut outputs = vec![(Stream::Output, reader)];
+    let error_writer = if streams == Streams::Apart {
+        let (reader, writer) = io::pipe()?;
+        outputs.push((Stream::Errors, reader));
+        writer
+    } else {
+        writer.try_clone()?
+    };
+    for (_, reader) in &outputs {
+        // Another process that holds the pipe must not block the caller.
+        fcntl_setfl(reader, OFlags::NONBLOCK)?;
+    }
+    command.stdin(Stdio::null()).stdout(writer).stderr(error_writer);
+    Ok(outputs)
 }
 
 /// Starts a program that inherits an open file, and passes it on to what it starts. No other program that this process

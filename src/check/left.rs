@@ -28,6 +28,15 @@ pub(super) struct ProcessMarks {
     pub(super) first: Option<i32>,
 }
 
+/// Processes that a program left behind, for messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LeftBehind {
+    /// Those that were ended, as far as they had not ended by themselves.
+    pub(crate) ended: Vec<String>,
+    /// Those that could not be.
+    pub(crate) alive: Vec<String>,
+}
+
 /// A process that was found.
 struct FoundProcess {
     process: Pid,
@@ -37,21 +46,24 @@ struct FoundProcess {
 }
 
 impl ProcessMarks {
-    /// Ends all processes with these marks; returns those that could not be ended, for messages.
-    pub(super) fn end_all(&self) -> Vec<String> {
-        let until = Instant::now() + PATIENCE;
+    /// Ends all processes with these marks.
+    pub(super) fn end_all(&self) -> LeftBehind {
+        let (until, mut behind) = (Instant::now() + PATIENCE, LeftBehind::default());
         loop {
             let found = self.find();
             if found.is_empty() {
-                return Vec::new();
+                return behind;
             }
+            behind.ended.extend(found.iter().filter(|one| one.is_alive()).map(FoundProcess::told));
             for one in &found {
                 // A process that is gone needs no signal.
                 let _ = pidfd_send_signal(&one.handle, Signal::KILL);
             }
             while found.iter().any(FoundProcess::is_alive) {
                 if Instant::now() >= until {
-                    return found.iter().filter(|one| one.is_alive()).map(FoundProcess::told).collect();
+                    behind.alive = found.iter().filter(|one| one.is_alive()).map(FoundProcess::told).collect();
+                    behind.ended.retain(|one| !behind.alive.contains(one));
+                    return behind;
                 }
                 std::thread::sleep(PACE);
             }

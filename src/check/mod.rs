@@ -6,6 +6,7 @@
 pub(crate) mod group;
 mod left;
 pub(crate) mod process;
+mod program;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,6 +19,8 @@ use crate::cancel::CancelToken;
 use crate::limits;
 use crate::view::View;
 pub use crate::view::serve_views;
+pub use group::Streams;
+pub use program::{LeftOut, ProgramRun};
 
 /// A program that runs with the new files in place. Exit status 0 commits, everything else rolls all of it back.
 ///

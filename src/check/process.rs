@@ -3,10 +3,13 @@
 use std::ffi::OsString;
 use std::io;
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::group::{self, Order, ProgramEnd, Ran, Tail};
+use super::group::{self, Order, ProgramEnd, Ran, Streams, Tail};
 use super::{CheckCall, Checker, Ended, Verdict};
+use crate::cancel::CancelToken;
 use crate::limits;
 use crate::view::{VIEW, View};
 
@@ -23,8 +26,8 @@ impl Checker for Processes {
     }
 
     fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended> {
-        let started = Instant::now();
-        let in_view = call.view.map(|view| view.command(&call.check.command));
+        let folder = Path::new("");
+        let in_view = call.view.map(|view| view.command(&call.check.command, folder));
         let environment: Vec<(&str, OsString)> = match call.view {
             Some(view) => vec![(VIEW, view.root().into())],
             None => call.transaction.map(|id| (TRANSACTION, id.into())).into_iter().collect(),
@@ -35,39 +38,80 @@ impl Checker for Processes {
             environment: &environment,
             inside: call.view.and_then(View::first),
             held: call.held,
-            apart: false,
+            streams: Streams::Joined,
             limit: call.check.limit,
         };
-        let mut tail = Tail::new(limits::CHECK_TAIL_BYTES);
-        let Ran { end, left } = group::run(&order, call.cancel, &mut |_, bytes| {
-            (call.output)(bytes);
-            tail.add(bytes);
-            ControlFlow::Continue(())
-        })?;
-        let verdict = match end {
-            ProgramEnd::Exited(status) if status.success() => Verdict::Passed,
-            ProgramEnd::Exited(status) => Verdict::Failed(status.to_string()),
-            ProgramEnd::TimedOut => Verdict::TimedOut,
-            ProgramEnd::Cancelled | ProgramEnd::Unheard => Verdict::Cancelled,
-        };
-        let verdict = match (verdict, left.is_empty()) {
-            (Verdict::Passed, false) => {
-                Verdict::Failed(format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
-            }
-            (verdict, _) => verdict,
-        };
-        Ok(Ended { verdict, tail: tail.text(), took: started.elapsed() })
+        run_to_its_end(&order, call.cancel, call.output).map(|(ended, _)| ended)
     }
+}
+
+/// A program that is run in a view.
+#[derive(Debug)]
+pub(crate) struct ProgramCall<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// The view.
+    pub view: &'a View,
+    /// The folder that it starts in, relative to the root.
+    pub folder: &'a Path,
+    /// What it holds open, and everything that it starts.
+    pub held: Option<BorrowedFd<'a>>,
+    /// Its time limit.
+    pub limit: Duration,
+    /// Its input and output.
+    pub streams: Streams,
+}
+
+/// Runs a program in a view; returns how it ended, and the processes that it left behind, which have ended as well.
+pub(crate) fn run_in_view(
+    call: &ProgramCall<'_>,
+    cancel: &CancelToken,
+    output: &dyn Fn(&[u8]),
+) -> io::Result<(Ended, Vec<String>)> {
+    let ProgramCall { view, folder, held, limit, streams, .. } = *call;
+    let (command, environment) = (view.command(call.command, folder), [(VIEW, view.root().into())]);
+    let (started_in, inside) = (view.folder().join(folder_outside(view, folder)), view.first());
+    let order =
+        Order { command: &command, folder: &started_in, environment: &environment, inside, held, limit, streams };
+    run_to_its_end(&order, cancel, output)
+}
+
+/// The folder that the command of a view is started in, within that of the view: only a copy has any.
+fn folder_outside<'a>(view: &View, folder: &'a Path) -> &'a Path {
+    if matches!(view, View::Copy(_)) { folder } else { Path::new("") }
+}
+
+/// Runs a program and ends whatever it started; returns how it ended, and the processes that it left behind.
+fn run_to_its_end(order: &Order<'_>, cancel: &CancelToken, output: &dyn Fn(&[u8])) -> io::Result<(Ended, Vec<String>)> {
+    let started = Instant::now();
+    let mut tail = Tail::new(limits::CHECK_TAIL_BYTES);
+    let Ran { end, behind } = group::run(order, cancel, &mut |_, bytes| {
+        output(bytes);
+        tail.add(bytes);
+        ControlFlow::Continue(())
+    })?;
+    let verdict = match end {
+        ProgramEnd::Exited(status) if status.success() => Verdict::Passed,
+        ProgramEnd::Exited(status) => Verdict::Failed(status.to_string()),
+        ProgramEnd::TimedOut => Verdict::TimedOut,
+        ProgramEnd::Cancelled | ProgramEnd::Unheard => Verdict::Cancelled,
+    };
+    let verdict = match (verdict, behind.alive.is_empty()) {
+        (Verdict::Passed, false) => {
+            let alive = behind.alive.join(", ");
+            Verdict::Failed(format!("left processes that could not be ended: {alive}; end it yourself"))
+        }
+        (verdict, _) => verdict,
+    };
+    Ok((Ended { verdict, tail: tail.text(), took: started.elapsed() }, behind.ended))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
-    use std::time::Duration;
 
     use super::*;
-    use crate::cancel::CancelToken;
     use crate::check::Check;
 
     fn run(script: &str, limit: Duration, cancel: &CancelToken) -> (Ended, String) {

@@ -8,6 +8,7 @@ mod common;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod examples;
+mod program;
 #[cfg(feature = "mcp")]
 mod server;
 mod tools;
@@ -21,6 +22,7 @@ pub(crate) use common::{CheckInArg, Common, DurabilityArg};
 pub(crate) use delegate::ServerDelegateArgs;
 #[cfg(feature = "delegate")]
 pub(crate) use delegate::{AskArgs, DelegateCommand};
+pub(crate) use program::RunArgs;
 #[cfg(feature = "mcp")]
 pub(crate) use server::McpArgs;
 pub(crate) use tools::{CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, StopAt, TortureChildArgs, TourChildArgs};
@@ -61,7 +63,7 @@ Exit status:
   4    lock timeout
   5    input or output failed; rolled back, or nothing swapped
   6    recovery required
-  7    the check failed; rolled back
+  7    the check, or the program of `run`, failed; rolled back
   8    done, but the answer could not be written
   130  interrupted before the swap, or in the check; nothing changed";
 
@@ -87,6 +89,9 @@ pub(crate) enum Command {
     /// Replace a text or a pattern in all files of a tree, in one transaction
     #[command(help_template = TEMPLATE, before_help = examples::REPLACE)]
     Replace(ReplaceArgs),
+    /// Run a program in a private view of the workspace; what it changes becomes one transaction
+    #[command(help_template = TEMPLATE, before_help = examples::RUN)]
+    Run(RunArgs),
     /// Open a transaction over several calls, or add to one; no file changes before its commit
     #[command(help_template = TEMPLATE, before_help = examples::STAGE)]
     Stage(StageArgs),

@@ -16,7 +16,7 @@ pub(crate) const LOCK_TIMEOUT: u8 = 4;
 pub(crate) const IO: u8 = 5;
 /// A recovery must run, a person must decide, or a file could not be rolled back.
 pub(crate) const RECOVERY_REQUIRED: u8 = 6;
-/// The check failed; rolled back.
+/// The check, or the program of `run`, failed; rolled back.
 pub(crate) const CHECK_FAILED: u8 = 7;
 /// Done and kept; but the answer could not be written.
 pub(crate) const UNTOLD: u8 = 8;
@@ -41,7 +41,7 @@ pub(crate) fn status(error: &Error) -> u8 {
         ErrorKind::HashMismatch | ErrorKind::ConcurrentModification | ErrorKind::UndoConflict => CONFLICT,
         ErrorKind::LockTimeout => LOCK_TIMEOUT,
         ErrorKind::RecoveryRequired => RECOVERY_REQUIRED,
-        ErrorKind::CheckFailed => CHECK_FAILED,
+        ErrorKind::CheckFailed | ErrorKind::ProgramFailed => CHECK_FAILED,
         ErrorKind::Cancelled => INTERRUPTED,
         ErrorKind::PermissionDenied
         | ErrorKind::DiskFull

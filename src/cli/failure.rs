@@ -76,7 +76,8 @@ impl Failure {
         let mut text = String::new();
         let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(error.message()));
         match error.details() {
-            Detail::None | Detail::SameKey | Detail::PartlyDone | Detail::Encoding(_) => {}
+            // What a program printed was shown as it came.
+            Detail::None | Detail::SameKey | Detail::PartlyDone | Detail::Encoding(_) | Detail::Program(_) => {}
             Detail::Findings(findings) => {
                 for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);

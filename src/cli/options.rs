@@ -178,7 +178,7 @@ fn through(common: &Common) -> Result<Vec<PathBuf>> {
     Ok(config::through()?.into_iter().chain(common.through.iter().cloned()).collect())
 }
 
-fn seconds(option: &str, seconds: f64) -> Result<Duration> {
+pub(super) fn seconds(option: &str, seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time must be a number of seconds, 0 or more"))
 }
 

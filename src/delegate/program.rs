@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::config::{DelegateSettings, PROGRAM};
 use super::stream::{Flaw, StreamReader};
-use crate::check::group::{self, Order, ProgramEnd, Ran, Stream, Tail};
+use crate::check::group::{self, Order, ProgramEnd, Ran, Stream, Streams, Tail};
 use crate::engine::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -85,7 +85,7 @@ pub(super) fn command(settings: &DelegateSettings, values: &Values<'_>) -> Vec<O
 pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
     let environment = [(DELEGATION, folder.as_os_str().to_owned())];
     let (environment, limit) = (&environment, settings.limit);
-    let order = Order { command, folder, environment, inside: None, held: None, apart: true, limit };
+    let order = Order { command, folder, environment, inside: None, held: None, streams: Streams::Apart, limit };
     let mut reader = StreamReader::default();
     let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
     let mut printed = 0;
@@ -103,11 +103,10 @@ pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Pa
         ControlFlow::Continue(())
     });
     let fate = FailedRun { settings, errors: errors.text() };
-    let Ran { end, left } = ran.map_err(|error| fate.not_started(&error))?;
-    if !left.is_empty() {
-        return Err(
-            fate.error(&format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
-        );
+    let Ran { end, behind } = ran.map_err(|error| fate.not_started(&error))?;
+    if !behind.alive.is_empty() {
+        let alive = behind.alive.join(", ");
+        return Err(fate.error(&format!("left processes that could not be ended: {alive}; end it yourself")));
     }
     match end {
         ProgramEnd::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),

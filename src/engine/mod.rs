@@ -9,10 +9,12 @@ mod run;
 
 pub(crate) mod history;
 mod open;
+pub(crate) mod program;
 mod recovery;
 mod status;
 mod store;
 mod transaction;
+mod view;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ mod interrupted;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
-use crate::check::CheckRun;
+use crate::check::{CheckRun, ProgramRun};
 use crate::digest::Digest;
 use crate::error::NextStep;
 use crate::path::AskedPath;
@@ -46,6 +46,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The check that passed.
     pub check: Option<Box<CheckRun>>,
+    /// The program that made the changes.
+    pub program: Option<Box<ProgramRun>>,
     /// True if nothing had to be done because the same request was committed before. Its files are then described as
     /// they are now: see [`Extra::in_place`].
     pub already_applied: bool,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Diagnosis, ErrorKind, MatchPlaces};
-use crate::check::CheckRun;
+use crate::check::{CheckRun, ProgramRun};
 
 /// The state of the files after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,6 +183,8 @@ pub enum Detail {
     Conflicts(Vec<Conflict>),
     /// The check that failed.
     Check(Box<CheckRun>),
+    /// The program that failed.
+    Program(Box<ProgramRun>),
     /// Some of what a person wanted to have deleted or discarded is; the message says which.
     PartlyDone,
     /// Both sides of a file that changed after something was staged for it.

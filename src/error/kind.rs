@@ -62,6 +62,8 @@ pub enum ErrorKind {
     WriteFailed,
     /// The check failed, or took too long; its output is in `context`.
     CheckFailed,
+    /// A program that was to make changes failed, or took too long; what it did was discarded.
+    ProgramFailed,
     /// A patch could not be read.
     PatchParseFailed,
     /// No transaction of that id.
@@ -84,7 +86,7 @@ pub enum ErrorKind {
     RequestTooLarge,
     /// An invalid pattern, glob or group of a replacement.
     InvalidPattern,
-    /// A check was to run in a view, and there can be neither a view nor a copy here.
+    /// A check or a program was to run in a view, and there can be neither a view nor a copy here.
     NoView,
     /// A request names a check, which is not allowed.
     ChecksNotAllowed,
@@ -133,6 +135,7 @@ impl ErrorKind {
             Self::ReadOnlyFs => "READ_ONLY_FS",
             Self::WriteFailed => "WRITE_FAILED",
             Self::CheckFailed => "CHECK_FAILED",
+            Self::ProgramFailed => "PROGRAM_FAILED",
             Self::PatchParseFailed => "PATCH_PARSE_FAILED",
             Self::UnknownTransaction => "UNKNOWN_TRANSACTION",
             Self::TransactionExpired => "TRANSACTION_EXPIRED",

@@ -11,6 +11,8 @@ pub enum Toolset {
     Transactions,
     /// The history, and undo.
     History,
+    /// Running programs; only whoever starts the server can allow it.
+    Run,
     /// The help of another agent; off by default.
     Delegate,
 }
@@ -43,6 +45,15 @@ impl Toolsets {
     }
 }
 
+impl Toolsets {
+    /// The same with the tool that runs programs, which no list of names adds.
+    #[must_use]
+    pub fn allowing_run(mut self) -> Self {
+        self.0.push(Toolset::Run);
+        self
+    }
+}
+
 impl FromStr for Toolsets {
     type Err = String;
 
@@ -55,6 +66,9 @@ impl FromStr for Toolsets {
         let mut chosen = if signed == 0 { Vec::new() } else { Self::default().0 };
         for word in words {
             let name = word.trim_start_matches(['+', '-']);
+            if name == "run" {
+                return Err("the toolset `run` comes with --allow-run, and goes without it".to_owned());
+            }
             let Some((_, toolset)) = ALL.iter().find(|(known, _)| *known == name) else {
                 let known: Vec<_> = ALL.iter().map(|(known, _)| *known).collect();
                 return Err(format!("there is no toolset `{name}`; there are {}", known.join(", ")));

@@ -1,6 +1,7 @@
 //! A copy of a folder for a program to work in, where there can be no view at the folder's own path. Bytes are shared where
 //! the file system can.
 
+use std::collections::HashMap;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
 
-use super::layer::{LayerFiles, differs, walk};
+use super::layer::{LayerFiles, Written, differs, walk};
 use crate::cancel::CancelToken;
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -32,7 +33,7 @@ impl TreeCopy<'_> {
     /// Copies files, folders and symlinks with their modes and times; nothing of the state folder, and neither pipes,
     /// sockets nor devices. It is an error if there are more files, or more bytes that cannot be shared, than the limits of
     /// a view allow.
-    pub(crate) fn make(&self) -> io::Result<()> {
+    pub(crate) fn make(&self) -> io::Result<CopyMarks> {
         let (mut files, mut room, mut shares) = (0, limits::VIEW_BYTES, true);
         let mut folders = vec![(PathBuf::new(), self.from.metadata()?)];
         let mut next = 0;
@@ -73,6 +74,61 @@ impl TreeCopy<'_> {
             fs::set_permissions(&to, fs::Permissions::from_mode(metadata.mode() & 0o7777 | 0o700))?;
             set_times(&to, metadata)?;
         }
+        CopyMarks::of(self.to)
+    }
+}
+
+/// What is in a copy from the beginning, to know later what was written.
+#[derive(Debug)]
+pub(crate) struct CopyMarks(HashMap<PathBuf, Mark>);
+
+/// The inode and the last change of what was copied; a folder has none.
+#[derive(Debug, PartialEq, Eq)]
+enum Mark {
+    Folder,
+    Other { inode: u64, changed: (i64, i64) },
+}
+
+impl Mark {
+    fn of(metadata: &Metadata) -> Self {
+        if metadata.is_dir() {
+            return Self::Folder;
+        }
+        Self::Other { inode: metadata.ino(), changed: (metadata.ctime(), metadata.ctime_nsec()) }
+    }
+}
+
+impl CopyMarks {
+    fn of(copy: &Path) -> io::Result<Self> {
+        let mut marks = HashMap::new();
+        walk(copy, &|_| false, &mut |path, metadata| {
+            marks.insert(path.to_owned(), Mark::of(metadata));
+            true
+        })?;
+        Ok(Self(marks))
+    }
+
+    /// Passes everything on that was written since, until that returns `false`.
+    pub(super) fn written(&self, copy: &Path, add: &mut dyn FnMut(&Path, Written) -> bool) -> io::Result<()> {
+        let mut goes_on = true;
+        walk(copy, &|_| false, &mut |path, now| {
+            let (now, before) = (Mark::of(now), self.0.get(path));
+            let written = match now {
+                Mark::Folder => Written::Folder { hides: before.is_some_and(|before| *before != now) },
+                Mark::Other { .. } if before == Some(&now) => return true,
+                Mark::Other { .. } => Written::Other,
+            };
+            goes_on = add(path, written);
+            goes_on
+        })?;
+        let is_folder = |path: &Path| copy.join(path).symlink_metadata().is_ok_and(|there| there.is_dir());
+        for path in self.0.keys() {
+            // What was in a folder that is gone goes with it.
+            let is_in_folder = path.parent().is_none_or(is_folder);
+            if goes_on && is_in_folder && copy.join(path).symlink_metadata().is_err() {
+                goes_on = add(path, Written::Removed);
+            }
+        }
         Ok(())
     }
 }
@@ -87,12 +143,14 @@ pub(super) fn changed(copy: &Path, from: &Path, left_out: impl Fn(&Path) -> bool
         if !now.is_dir() && !is_real && differs(now, below.as_ref()) {
             changed.note(path);
         }
+        true
     })?;
     walk(from, &left_out, &mut |path, below| {
         let was_copied = below.is_file() || below.is_symlink();
         if was_copied && copy.join(path).symlink_metadata().is_err() {
             changed.note(path);
         }
+        true
     })?;
     Ok(changed.sorted())
 }

@@ -48,9 +48,9 @@ pub(super) fn holder(root: &Path, layers: &Path, identities: &str, real: &[Real]
     words
 }
 
-/// The command of a guest that runs another command in a view.
-pub(super) fn guest(first: i32, root: &Path, command: &[OsString]) -> Vec<OsString> {
-    let own = [OWN_PROGRAM.into(), ROLE.into(), "run".into(), first.to_string().into(), root.into()];
+/// The command of a guest that runs another command in a view, in a folder of it.
+pub(super) fn guest(first: i32, folder: &Path, command: &[OsString]) -> Vec<OsString> {
+    let own = [OWN_PROGRAM.into(), ROLE.into(), "run".into(), first.to_string().into(), folder.into()];
     own.into_iter().chain(command.iter().cloned()).collect()
 }
 
@@ -67,7 +67,7 @@ pub(super) fn serve_if_asked() {
             hold(Path::new(root), (Path::new(layers), &identities.to_string_lossy()), real)
         }
         (Some("first"), []) => be_first(),
-        (Some("run"), [first, root, command @ ..]) => run(first, Path::new(root), command),
+        (Some("run"), [first, folder, command @ ..]) => run(first, Path::new(folder), command),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     // Whoever started it hears of a failure in other ways; this is for the one who calls it by hand.
@@ -133,7 +133,7 @@ fn be_first() -> io::Result<()> {
 }
 
 /// Runs a program in the view, and ends as it ended.
-fn run(first: &OsStr, root: &Path, command: &[&OsStr]) -> io::Result<()> {
+fn run(first: &OsStr, folder: &Path, command: &[&OsStr]) -> io::Result<()> {
     let first = first.to_str().and_then(|number| Pid::from_raw(number.parse().ok()?));
     let (Some(first), Some((program, arguments))) = (first, command.split_first()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -143,7 +143,7 @@ fn run(first: &OsStr, root: &Path, command: &[&OsStr]) -> io::Result<()> {
         signal_hook::flag::register(signal, Arc::default())?;
     }
     join(first)?;
-    env::set_current_dir(root)?;
+    env::set_current_dir(folder)?;
     let started = Command::new(program).args(arguments).arg0(program).spawn();
     let mut program = match started {
         Ok(program) => program,

@@ -2,30 +2,118 @@
 
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::lgetxattr;
 
-use super::copy;
+use super::copy::{self, CopyMarks};
 use super::mounts::OPAQUE;
 use crate::limits;
 use crate::path::STATE_FOLDER;
 
 /// What is written in a view: the upper layer of an overlay, or a copy.
 #[derive(Debug, Clone)]
-pub(crate) struct WrittenLayer {
-    /// The path by which it is reached from outside of the view.
+pub(crate) struct WrittenLayer<'a> {
+    /// The path by which it is reached from outside of the view, whatever becomes of its name.
     pub(crate) path: PathBuf,
-    /// True if it is a copy of everything.
-    pub(crate) is_copy: bool,
+    /// Its name.
+    pub(crate) name: PathBuf,
+    /// What is in it from the beginning, if it is a copy of everything.
+    pub(crate) copied: Option<&'a CopyMarks>,
 }
 
-impl WrittenLayer {
+/// What a view has instead of what is below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Nothing: the file or folder was removed.
+    Removed,
+    /// A folder; if it `hides` the one below, nothing of that is in it.
+    Folder { hides: bool },
+    /// A file, a symlink, or anything else that is no folder.
+    Other,
+}
+
+/// A file or folder that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WrittenFile {
+    pub(crate) kind: WrittenKind,
+    pub(crate) size: u64,
+    /// Permission bits, set-id and sticky bits: `0o7777`.
+    pub(crate) mode: u32,
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+/// Its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrittenKind {
+    File,
+    Symlink,
+    /// A folder, pipe, socket or device.
+    Other,
+}
+
+impl WrittenLayer<'_> {
+    /// What was written at a path; `None` if that was removed.
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Option<WrittenFile>> {
+        let metadata = match self.path.join(path).symlink_metadata() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        let kind = match (metadata.is_file(), metadata.is_symlink()) {
+            (true, _) => WrittenKind::File,
+            (_, true) => WrittenKind::Symlink,
+            _ => WrittenKind::Other,
+        };
+        let (mode, user, group) = (metadata.mode() & 0o7777, metadata.uid(), metadata.gid());
+        let file = WrittenFile { kind, size: metadata.len(), mode, user, group };
+        Ok(Some(file).filter(|_| self.copied.is_some() || !is_whiteout(&metadata)))
+    }
+
+    /// The content of a file, or the target of a symlink.
+    pub(crate) fn content(&self, path: &Path, kind: WrittenKind) -> io::Result<Vec<u8>> {
+        let there = self.path.join(path);
+        match kind {
+            WrittenKind::Symlink => Ok(fs::read_link(there)?.into_os_string().into_vec()),
+            WrittenKind::File | WrittenKind::Other => fs::read(there),
+        }
+    }
+
+    /// Everything that was written, in the order of the paths, which are relative to the root: a file that was only opened
+    /// for writing is among them, and so is a folder in which something was. Nothing of the state folder is. It is an error
+    /// if there is more than `most`.
+    pub(crate) fn written(&self, most: usize) -> io::Result<Vec<(PathBuf, Written)>> {
+        let mut all = Vec::new();
+        let mut add = |path: &Path, written| {
+            all.push((path.to_owned(), written));
+            all.len() <= most
+        };
+        match self.copied {
+            Some(marks) => marks.written(&self.path, &mut add)?,
+            None => walk(&self.path, &|_| false, &mut |path, now| {
+                let written = if now.is_dir() {
+                    Written::Folder { hides: is_opaque(&self.path.join(path)) }
+                } else if is_whiteout(now) {
+                    Written::Removed
+                } else {
+                    Written::Other
+                };
+                add(path, written)
+            })?,
+        }
+        if all.len() > most {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} files")));
+        }
+        all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(all)
+    }
+
     /// The files that were made, written or removed, and their number: what differs from `lower`, relative to it. A folder
     /// that was removed or replaced counts as one. Nothing of the state folder is among them, and nothing that is `left_out`.
     pub(crate) fn changed(&self, lower: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<(usize, Vec<PathBuf>)> {
-        if self.is_copy {
+        if self.copied.is_some() {
             return copy::changed(&self.path, lower, left_out);
         }
         let mut changed = LayerFiles::default();
@@ -36,6 +124,7 @@ impl WrittenLayer {
             if is_other {
                 changed.note(path);
             }
+            true
         })?;
         Ok(changed.sorted())
     }
@@ -62,11 +151,12 @@ impl LayerFiles {
     }
 }
 
-/// Looks at everything in a folder but the state folder and what is left out; follows no symlink.
+/// Looks at everything in a folder but the state folder and what is left out, until that returns `false`; follows no
+/// symlink.
 pub(super) fn walk(
     root: &Path,
     left_out: &dyn Fn(&Path) -> bool,
-    see: &mut dyn FnMut(&Path, &Metadata),
+    see: &mut dyn FnMut(&Path, &Metadata) -> bool,
 ) -> io::Result<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -82,7 +172,9 @@ pub(super) fn walk(
                 continue;
             }
             let metadata = name.metadata()?;
-            see(&path, &metadata);
+            if !see(&path, &metadata) {
+                return Ok(());
+            }
             if metadata.is_dir() {
                 folders.push(path);
             }

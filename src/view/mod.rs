@@ -9,6 +9,7 @@
 //!
 //! Architecture invariant: nothing here knows of transactions, and nothing outside of it mounts.
 
+mod before;
 mod control;
 mod copy;
 mod held;
@@ -28,11 +29,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use before::{SeenNow, TreeBefore};
 pub(crate) use control::MakeFailure;
 use control::MakeStep;
-pub(crate) use copy::TreeCopy;
+pub(crate) use copy::{CopyMarks, TreeCopy};
 use held::OWN_PROGRAM;
-pub(crate) use layer::{WrittenLayer, delete};
+pub(crate) use layer::{Written, WrittenFile, WrittenKind, WrittenLayer, delete};
 use mounts::Real;
 pub(crate) use mounts::real_in;
 #[cfg(feature = "cli")]
@@ -90,11 +92,11 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The command, to be started outside in [`folder`](Self::folder), that runs another command in this view, in its
-    /// root.
-    pub(crate) fn command(&self, command: &[OsString]) -> Vec<OsString> {
+    /// The command, to be started outside in [`folder`](Self::folder), that runs another command in this view, in a folder
+    /// relative to its root.
+    pub(crate) fn command(&self, command: &[OsString], folder: &Path) -> Vec<OsString> {
         match self {
-            Self::Overlay(overlay) => held::guest(overlay.first, &overlay.root, command),
+            Self::Overlay(overlay) => held::guest(overlay.first, &overlay.root.join(folder), command),
             Self::Copy(_) => command.to_vec(),
         }
     }

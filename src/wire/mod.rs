@@ -8,6 +8,7 @@ pub mod history;
 #[cfg(feature = "mcp")]
 mod lenient;
 pub mod open;
+pub mod program;
 pub mod read;
 pub mod replace;
 pub mod request;

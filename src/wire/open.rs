@@ -1,5 +1,6 @@
 //! The answers about open transactions.
 
+use crate::wire::program::ProgramResult;
 use serde::Serialize;
 
 use super::response::{FileSuccess, MultiSuccess, success_multi, text};
@@ -25,6 +26,9 @@ pub struct StagedJson {
     pub overlaps: Vec<OverlapJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The program that made the changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramResult>,
 }
 
 /// A file that another open transaction touches.
@@ -40,7 +44,7 @@ impl StagedJson {
     /// The answer after staging `request`.
     #[must_use]
     pub fn new(staged: &report::Staged, request: &Request) -> Self {
-        let MultiSuccess { dry_run, mut file_results, warnings, .. } = success_multi(&staged.report, request);
+        let MultiSuccess { dry_run, mut file_results, warnings, program, .. } = success_multi(&staged.report, request);
         if !dry_run {
             // The diff of the whole transaction is what a preview shows.
             for file in &mut file_results {
@@ -60,6 +64,7 @@ impl StagedJson {
             file_results,
             overlaps: overlaps.collect(),
             warnings,
+            program,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::path::shown;
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{FileRequest, Request};
 use crate::text::Applied;
+use crate::wire::program::ProgramResult;
 
 /// The number of characters of an `old_string` that an answer repeats.
 pub const OLD_STRING_CHARS: usize = 50;
@@ -111,6 +112,9 @@ pub struct MultiSuccess {
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+    /// The program that made the changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramResult>,
     /// The number of attempts while other programs wrote its files, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
@@ -239,6 +243,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         file_results,
         warnings: report.warnings.clone(),
         check: report.check.as_deref().map(CheckResult::from),
+        program: report.program.as_deref().map(ProgramResult::from),
         attempts: several(report.attempts),
         already_applied: report.already_applied.then_some(true),
         undone_by: report.undone_by.clone(),

@@ -166,6 +166,34 @@ pub(crate) struct CommitTransaction {
     pub check: Option<Vec<String>>,
 }
 
+/// The arguments of `run_command`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunCommand {
+    /// The program and its arguments; no shell is used.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub command: Option<Vec<String>>,
+    /// The folder that it starts in, absolute or from the root.
+    pub folder: Option<String>,
+    /// Only show the diff of what it changes; write nothing.
+    pub dry_run: Option<bool>,
+    /// Open a transaction with the changes, to be previewed and committed later.
+    pub stage: Option<bool>,
+    /// A text for the log; else the command.
+    pub label: Option<String>,
+    /// Globs of the files to commit.
+    pub only: Option<Vec<String>>,
+    /// Globs of files to leave out.
+    pub exclude: Option<Vec<String>>,
+    /// Commit what .gitignore names, too.
+    pub ignored: Option<bool>,
+    /// Commit what it did even if it fails.
+    pub keep_on_failure: Option<bool>,
+    /// Seconds that it may take.
+    pub timeout: Option<f64>,
+}
+
 /// The arguments of `list_transactions`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]

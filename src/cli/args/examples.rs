@@ -20,6 +20,11 @@ Examples:
   txedit replace --word greet welcome src --glob '*.rs' --expected-matches 4
   txedit replace --regex 'fn (\\w+)' 'pub fn $1' src/main.rs --dry-run";
 
+pub(super) const RUN: &str = "\
+Examples:
+  txedit run -- cargo fmt
+  txedit run --dry-run -- sh -c 'sed -i s/greet/welcome/ src/*.rs'";
+
 pub(super) const STAGE: &str = "\
 Example:
   id=$(txedit stage plan.json)";

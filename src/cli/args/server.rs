@@ -31,6 +31,9 @@ pub(crate) struct McpArgs {
     /// edit,transactions,history]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) toolsets: Option<String>,
+    /// Offer `run_command`, with which a client can run any program with your rights
+    #[arg(long, conflicts_with = "read_only")]
+    pub(crate) allow_run: bool,
     /// Hide and refuse every tool that changes files
     #[arg(long)]
     pub(crate) read_only: bool,

@@ -28,7 +28,7 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
         None => None,
     };
     let server = mcp::ServerOptions {
-        toolsets: toolsets(args.toolsets.as_deref())?,
+        toolsets: toolsets(args)?,
         read_only: args.read_only,
         allow_checks: options.allow_checks,
         check_limit: options.check_limit,
@@ -64,9 +64,10 @@ fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace>
     Ok(ServedWorkspace::of_client(open, reopen))
 }
 
-fn toolsets(list: Option<&str>) -> Result<Toolsets> {
-    let Some(list) = list else { return Ok(Toolsets::default()) };
-    list.parse().map_err(|why: String| options::usage("--toolsets", why))
+fn toolsets(args: &McpArgs) -> Result<Toolsets> {
+    let named = args.toolsets.as_deref().map(str::parse).transpose();
+    let named: Toolsets = named.map_err(|why: String| options::usage("--toolsets", why))?.unwrap_or_default();
+    Ok(if args.allow_run { named.allowing_run() } else { named })
 }
 
 /// The token, if one was given. An empty or short one is an error, not a missing one.

@@ -22,6 +22,7 @@ mod mcp;
 mod open;
 mod recover;
 mod replace;
+mod run;
 mod show;
 mod status;
 mod torture;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Apply(args) => apply::run(args, options),
         Command::Edit(args) => edit::run(args, options),
         Command::Replace(args) => replace::run(args, options),
+        Command::Run(args) => run::run(args, options),
         Command::Log(args) => log::run(args, options),
         Command::Show(args) => show::run(args, options),
         Command::Undo(args) => undo::run(args, options),

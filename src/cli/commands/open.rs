@@ -50,7 +50,7 @@ pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer,
 }
 
 /// A warning for each other open transaction, with the first of the files that both have.
-fn overlap_notes(overlaps: &[Overlap]) -> impl Iterator<Item = String> {
+pub(super) fn overlap_notes(overlaps: &[Overlap]) -> impl Iterator<Item = String> {
     let mut shared: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for Overlap { id, owner, path } in overlaps {
         shared.entry((id, owner)).or_default().push(shown(path));

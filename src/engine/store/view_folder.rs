@@ -11,7 +11,6 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name};
 use crate::path::STATE_FOLDER;
-use crate::view::WrittenLayer;
 
 /// The folder in the state folder, which is there only while there are views.
 pub(crate) const VIEWS: &str = "view";
@@ -65,11 +64,6 @@ impl<'a> ViewFolder<'a> {
     /// Its path in the workspace.
     pub(crate) fn path(&self) -> PathBuf {
         [STATE_FOLDER, VIEWS, &self.id].iter().collect()
-    }
-
-    /// What is written in the view.
-    pub(crate) fn layer(&self, is_copy: bool) -> WrittenLayer {
-        WrittenLayer { path: self.state.workspace.fs().path_to(&self.upper), is_copy }
     }
 
     /// The folder of what is written: a copy has everything in it.

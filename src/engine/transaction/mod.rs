@@ -16,6 +16,7 @@ use std::path::Path;
 use super::history::stored_report::ReportSource;
 use super::report::{FileReport, Report};
 use super::store::lock::Locks;
+use super::store::snapshot::Snapshot;
 use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -84,6 +85,15 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
+    }
+
+    /// The paths that it changes, each with the file that was read there, if there is one; none for a dry run.
+    pub(super) fn targets(&self) -> impl Iterator<Item = (&Path, Option<&Snapshot>)> {
+        let prepared = self.ready.iter().map(|ready| &ready.prepared);
+        prepared.flat_map(|prepared| {
+            let targets = prepared.plan.entries.iter().zip(prepared.targets.iter());
+            targets.map(|(entry, target)| (entry.path.as_path(), target.as_deref()))
+        })
     }
 
     /// Carries it out, all or nothing. On failure the error's outcome tells the state of the files: `Unchanged` and
@@ -225,7 +235,7 @@ impl Engine {
     }
 
     /// Begins the `attempt`th attempt: another program interfered with all earlier ones.
-    fn begin_attempt<'a>(
+    pub(super) fn begin_attempt<'a>(
         &'a self,
         request: &Request,
         attempt: usize,

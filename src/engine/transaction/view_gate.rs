@@ -5,7 +5,7 @@
 //! more. If that plan has the same hash, it expects the same files and leaves the same files: it is what the checks have
 //! seen, and is committed.
 
-mod standing;
+mod left;
 
 use std::os::fd::AsFd;
 
@@ -16,11 +16,12 @@ use crate::check::{CheckIn, CheckRun, Verdict};
 use crate::digest::Digest;
 use crate::engine::report::Report;
 use crate::engine::store::state::StateFolder;
+use crate::engine::view::{OrElse, RealPaths, WorkspaceView};
 use crate::engine::{Engine, Phase, Run};
 use crate::error::{Detail, Error, ErrorKind, NextStep, Outcome, Result};
 use crate::limits;
 use crate::plan::Plan;
-use standing::{LeftInView, Standing};
+use left::LeftInView;
 
 /// What checks have found in a view.
 #[derive(Debug)]
@@ -108,11 +109,15 @@ impl Engine {
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found.clone())?;
-        let standing = match self.stand(&state, &prepared.plan, run)? {
-            Ok(standing) => standing,
+        let made = match self.real_in(&prepared.plan)? {
+            Ok(real) => self.make_view(&state, &real, self.or_else(), run.cancel)?,
+            Err(why) => Err(why),
+        };
+        let made = match made {
+            Ok(made) => made,
             Err(why) => return self.without_view(Ready { prepared, locks, found }, &why),
         };
-        let view = &standing.workspace;
+        let view = &made.workspace;
         if let Err(error) = (ViewFilling { view, prepared: &prepared, cancel: run.cancel }).fill() {
             if error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::ConcurrentModification {
                 return Err(error);
@@ -126,7 +131,21 @@ impl Engine {
         // The locks are released with the last handle of their folders.
         drop((prepared, locks, found));
         let gate = gate.unwrap_or_else(|| unreachable!("only what has checks is checked"));
-        self.decide(standing, &plan, &gate, run).map(Checked::Passed)
+        self.decide(made, &plan, &gate, run).map(Checked::Passed)
+    }
+
+    /// The paths that are real in a view; the reason if one of the plan is among them.
+    fn real_in(&self, plan: &Plan) -> Result<std::result::Result<RealPaths, String>> {
+        let real = self.real_paths()?;
+        Ok(match plan.entries.iter().find(|entry| real.has(entry.path.as_path())) {
+            Some(entry) => Err(format!("{} is in a folder that is not copied in it", entry.path)),
+            None => Ok(real),
+        })
+    }
+
+    /// Copying is worth it only to those who want nothing else.
+    fn or_else(&self) -> OrElse {
+        if self.settings.check_in == CheckIn::View { OrElse::Copy } else { OrElse::Nothing }
     }
 
     /// Goes on in the tree, if the caller has not asked for a view.
@@ -140,15 +159,15 @@ impl Engine {
     }
 
     /// Runs the checks, and looks at what they have left.
-    fn decide(&self, mut standing: Standing<'_>, plan: &Plan, gate: &Gate, run: Run<'_>) -> Result<SeenInView> {
+    fn decide(&self, mut view: WorkspaceView<'_>, plan: &Plan, gate: &Gate, run: Run<'_>) -> Result<SeenInView> {
         let mut last = None;
-        let held = standing.held()?;
+        let held = view.held()?;
         for check in &gate.checks {
             run.observer.progress(Phase::Check, 0, 1);
             let held = held.as_ref().map(AsFd::as_fd);
-            let ended = run_in_view(check, &*gate.checker, (&standing.view, held), run);
+            let ended = run_in_view(check, &*gate.checker, (&view.view, held), run);
             let passed = ended.verdict == Verdict::Passed;
-            let one = CheckRun { place: standing.place(), ..CheckRun::new(check.shown(), ended) };
+            let one = CheckRun { place: view.place(), ..CheckRun::new(check.shown(), ended) };
             if !passed {
                 return Err(refused(one).outcome_is(Outcome::Unchanged));
             }
@@ -156,14 +175,14 @@ impl Engine {
         }
         let mut check = last.unwrap_or_else(|| unreachable!("a gate has a check"));
         // Whatever a check has started has ended before its files count.
-        standing.view.end().map_err(|e| Error::io("end the view of", self.root(), e))?;
-        let left = standing.left(plan, run).map_err(|error| match error.details() {
+        view.end()?;
+        let left = view.left(plan, run).map_err(|error| match error.details() {
             Detail::None if error.kind() == ErrorKind::CheckFailed => {
                 error.detail(Detail::Check(Box::new(check.clone())))
             }
             _ => error,
         })?;
-        check.dropped = standing.dropped(plan, &self.workspace)?;
+        check.dropped = view.dropped(plan, &self.workspace)?;
         Ok(SeenInView { plan: plan.hash(), check, left })
     }
 }

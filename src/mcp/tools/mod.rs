@@ -9,6 +9,7 @@ mod history;
 mod multi_edit;
 mod read_files;
 mod replace_in_files;
+mod run_command;
 mod transactions;
 
 use std::ffi::OsString;
@@ -132,6 +133,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
         &transactions::ROLLBACK_TRANSACTION,
         &history::LIST_TRANSACTIONS,
         &history::UNDO_TRANSACTION,
+        &run_command::RUN_COMMAND,
         #[cfg(feature = "delegate")]
         &delegate::KIMI_ANALYZE,
         #[cfg(feature = "delegate")]

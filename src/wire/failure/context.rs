@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::error::MatchPlaces;
 use crate::error::{Changer, Conflict, Detail, ForeignChange};
 use crate::error::{Diagnosis, Difference, MismatchCause};
+use crate::wire::program::ProgramResult;
 use crate::wire::response::{CheckResult, text};
 
 /// The text in the file: the nearest region for no match, the places for several.
@@ -54,6 +55,9 @@ pub struct FailureContext {
     /// The check that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+    /// The program that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramResult>,
 }
 
 /// A transaction that changed a file.
@@ -136,6 +140,9 @@ pub(super) fn context(detail: &Detail) -> Option<FailureContext> {
         }
         Detail::Check(run) => {
             Some(FailureContext { check: Some(CheckResult::from(&**run)), ..FailureContext::default() })
+        }
+        Detail::Program(run) => {
+            Some(FailureContext { program: Some(ProgramResult::from(&**run)), ..FailureContext::default() })
         }
         Detail::Conflicts(conflicts) => Some(FailureContext {
             conflicts: conflicts.iter().map(ChangedSince::from).collect(),

@@ -16,7 +16,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 24] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     ("README.md", "Install", "sh", 1, "not run: it compiles the program anew; cli::arguments runs `completions`"),
-    ("README.md", "Recipes", "sh", 5, "readme::the_recipes_do_what_they_say"),
+    ("README.md", "Recipes", "sh", 6, "readme::the_recipes_do_what_they_say"),
     ("README.md", "For agents", "json", 1, "examples::every_client_starts_a_server_that_answers"),
     ("README.md", "As a library", "toml", 1, "not run: another package would have to be built"),
     ("README.md", "As a library", "rust", 1, "a doc test of src/lib.rs"),

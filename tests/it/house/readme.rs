@@ -102,8 +102,8 @@ fn the_transcript_is_what_happens() {
 
 #[test]
 fn the_recipes_do_what_they_say() {
-    let [diff, blocks, replace, check, undo] = &blocks("README.md", "Recipes", "sh")[..] else {
-        panic!("five recipes are expected")
+    let [diff, blocks, replace, check, program, undo] = &blocks("README.md", "Recipes", "sh")[..] else {
+        panic!("six recipes are expected")
     };
     let folder = tempfile::tempdir().unwrap();
     let (here, other) = (folder.path().join("here"), folder.path().join("other"));
@@ -141,6 +141,9 @@ fn the_recipes_do_what_they_say() {
     let (done, told) = run(undo);
     assert!(done && told.contains("+    greet::greeting();") && told.contains("dry run"), "{told}");
     assert_eq!(main(), before_check);
+
+    let (done, told) = run(program);
+    assert!(done && greet(&here).contains("\"hello\""), "{told}");
 
     let (done, told) = run(replace);
     assert!(done && told.contains("4 matches in 2 files") && main().contains("welcome::welcome()"), "{told}");

@@ -64,8 +64,9 @@ const DOORS: [(&str, &[&str], &str); 9] = [
 /// What prints.
 const PRINTERS: [&str; 7] = ["println!", "print!", "eprintln!", "eprint!", "stdout()", "stderr()", "dbg!"];
 
-/// Who prints: front-ends, of the command line two files, and the processes of a view, which talk to each other that way.
-const PRINTING: [&str; 4] = ["cli/output.rs", "cli/progress.rs", "mcp/", "view/held.rs"];
+/// Who prints: front-ends, of the command line two files, and the processes of a view, which talk to each other that way; a program may be
+/// given what this one prints to.
+const PRINTING: [&str; 5] = ["check/group.rs", "cli/output.rs", "cli/progress.rs", "mcp/", "view/held.rs"];
 
 const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;

@@ -23,6 +23,7 @@ mod names;
 mod nearest;
 mod once;
 mod patches;
+mod programs;
 mod recovered_first;
 mod refused_early;
 mod repositories;

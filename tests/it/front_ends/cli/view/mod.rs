@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Ran, Workspace, run, wait_for};
 
 /// Returns whether there can be a view here; says why not otherwise.
-fn is_here() -> bool {
+pub(super) fn is_here() -> bool {
     let here = Workspace::new();
     here.write("a", "one\n");
     let ran = checked(&here, &["edit", "a", "--old", "one", "--new", "two"], "true");
@@ -103,7 +103,7 @@ fn collect(root: &Path, inside: &Path, found: &mut Vec<String>) {
 
 /// Nothing of a view is left in the state folder.
 #[track_caller]
-fn nothing_stays(here: &Workspace) {
+pub(super) fn nothing_stays(here: &Workspace) {
     assert!(!here.path().join(".txedit/view").exists(), "no folder stays behind");
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains(here.path().to_str().unwrap()), "{mounts}");

@@ -1,0 +1,37 @@
+//! The arguments of `run`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct RunArgs {
+    /// The program and its arguments; no shell is used
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+    /// Print the changes as a diff and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Open a transaction with the changes, to be previewed and committed later
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) stage: bool,
+    /// A text for the log [default: the command]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Commit only files that match G; repeatable
+    #[arg(long, value_name = "G")]
+    pub(crate) only: Vec<String>,
+    /// Commit no files that match G; repeatable
+    #[arg(long, value_name = "G")]
+    pub(crate) exclude: Vec<String>,
+    /// Commit files that a .gitignore names, too
+    #[arg(long)]
+    pub(crate) ignored: bool,
+    /// Commit what the program did even if it fails
+    #[arg(long)]
+    pub(crate) keep_on_failure: bool,
+    /// Seconds that the program may take [default: no limit]
+    #[arg(long, value_name = "S")]
+    pub(crate) timeout: Option<f64>,
+}

@@ -1,0 +1,256 @@
+//! Programs whose changes become one transaction.
+//!
+//! The program runs in a view, without any lock. When it has ended, what it wrote there is compared with the workspace and
+//! becomes one request. A file that somebody else changed meanwhile, and the program too, is a conflict: nothing is
+//! committed then.
+//!
+//! Architecture invariant: a change is found by the names that were there before the view was made, and by the times of
+//! changes after that moment; the plan is verified by both once more, under its locks.
+
+mod changes;
+mod selection;
+mod staged;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::check::process::{self, ProgramCall};
+use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict};
+use crate::engine::report::{Report, Staged};
+use crate::engine::store::state::StateFolder;
+use crate::engine::view::{OrElse, WorkspaceView};
+use crate::engine::{Engine, Run};
+use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
+use crate::limits;
+use crate::request::Request;
+use crate::view::TreeBefore;
+use changes::Collector;
+use selection::Selection;
+use verify::before_view;
+
+/// A program that is run in a view of the workspace. What it changes becomes one transaction, or nothing does.
+///
+/// ```no_run
+/// use txedit::program::Program;
+/// use txedit::{Engine, Run};
+///
+/// txedit::check::serve_views(); // At the very start of `main`.
+/// let engine = Engine::open(".")?;
+/// let program = Program::new(["cargo", "fmt"].map(Into::into).to_vec());
+/// let report = engine.run_program(&program, Run::default())?;
+/// println!("{} files in {:?}", report.files.len(), report.transaction);
+/// # Ok::<(), txedit::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
+#[non_exhaustive]
+pub struct Program {
+    /// The program and its arguments; no shell is used.
+    pub command: Vec<OsString>,
+    /// The folder that it starts in, relative to the root.
+    pub folder: PathBuf,
+    /// Its time limit, if it has one.
+    pub limit: Option<Duration>,
+    /// Where its input comes from, and its output goes.
+    pub streams: Streams,
+    /// Commits what it did even if it fails.
+    pub keep_on_failure: bool,
+    /// Commits files that a `.gitignore` names as well.
+    pub ignored: bool,
+    /// Globs of files to commit or, with a leading `!`, to leave out.
+    pub globs: Vec<String>,
+    /// Reports what would be committed; writes nothing.
+    pub dry_run: bool,
+    /// Reports the diff of each file, also where it is not a dry run.
+    pub verbose: bool,
+    /// Decides, with the new files in place, whether to commit.
+    pub check: Option<Check>,
+    /// A text for the log [default: the command].
+    pub label: Option<String>,
+}
+
+impl Program {
+    /// A program without input, whose output goes to the observer of its run.
+    #[must_use]
+    pub fn new(command: Vec<OsString>) -> Self {
+        Self {
+            command,
+            folder: PathBuf::new(),
+            limit: None,
+            streams: Streams::Joined,
+            keep_on_failure: false,
+            ignored: false,
+            globs: Vec::new(),
+            dry_run: false,
+            verbose: false,
+            check: None,
+            label: None,
+        }
+    }
+
+    /// The command as a person would type it.
+    fn shown(&self) -> String {
+        let words = self.command.iter().map(|word| word.to_string_lossy());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn label(&self) -> String {
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
+        let mut label = self.shown();
+        let end = (0..=limits::LABEL_BYTES.min(label.len())).rev().find(|end| label.is_char_boundary(*end));
+        label.truncate(end.unwrap_or_default());
+        label
+    }
+}
+
+/// A program that has ended, and its changes.
+struct EndedProgram<'s> {
+    /// It has the new contents.
+    view: WorkspaceView<'s>,
+    before: TreeBefore,
+    request: Request,
+    run: ProgramRun,
+}
+
+impl Engine {
+    /// Runs a program in a view of the workspace, and commits what it changed, all or nothing. On failure the error's
+    /// outcome tells the state of the files, which are as they were.
+    ///
+    /// Whoever starts txedit must have allowed it as a check: a program has all rights of this process.
+    pub fn run_program(&self, program: &Program, run: Run<'_>) -> Result<Report> {
+        self.of_program(program, run, |ended, warnings| {
+            let EndedProgram { before, request, .. } = ended;
+            let mut found = self.found()?;
+            if request.files.is_empty() {
+                return Ok(Report { dry_run: request.dry_run, ..Report::default() });
+            }
+            let mut attempt = |attempt| {
+                let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
+                verify::verify(before, &begun, request)?;
+                Ok(begun)
+            };
+            if request.dry_run {
+                return attempt(1)?.commit();
+            }
+            self.try_again(request.check.as_ref(), attempt, |_| false, run)
+        })
+    }
+
+    /// Runs a program in a view of the workspace, and opens a transaction with what it changed; no file is changed before
+    /// the commit of that.
+    pub fn stage_program(&self, program: &Program, run: Run<'_>) -> Result<Staged> {
+        let mut staged = None;
+        let report = self.of_program(program, run, |ended, _| {
+            let request = ended.in_memory()?;
+            if request.files.is_empty() {
+                return Ok(Report::default());
+            }
+            let done = staged.insert(self.stage(&request, None, run)?);
+            Ok(std::mem::take(&mut done.report))
+        })?;
+        Ok(match staged {
+            Some(staged) => Staged { report, ..staged },
+            None => Staged { id: None, expires: None, report, overlaps: Vec::new() },
+        })
+    }
+
+    /// Runs a program, and passes what it did on.
+    fn of_program(
+        &self,
+        program: &Program,
+        run: Run<'_>,
+        then: impl FnOnce(&EndedProgram<'_>, &mut Vec<String>) -> Result<Report>,
+    ) -> Result<Report> {
+        self.check_allowed(program.check.as_ref())?;
+        let (found, mut warnings) = (self.found()?, Vec::new());
+        self.recover_own(&found, &mut warnings, run)?;
+        let state = StateFolder::ensure(&self.workspace, found)?;
+        let done = self.ended(program, &state, run).and_then(|ended| {
+            let report = then(&ended, &mut warnings)?;
+            Ok(Report { program: Some(Box::new(ended.run)), ..report })
+        });
+        match done {
+            Ok(mut report) => {
+                report.warnings.splice(0..0, warnings);
+                Ok(report)
+            }
+            Err(error) => Err(error.warning_of(warnings)),
+        }
+    }
+
+    /// Runs a program to its end, and looks at what it did.
+    fn ended<'s>(&self, program: &Program, state: &'s StateFolder, run: Run<'_>) -> Result<EndedProgram<'s>> {
+        let selection = Selection::new(program)?;
+        let real = self.real_paths()?;
+        let before = before_view(state, &real, run.cancel)?;
+        let mut view = self.make_view(state, &real, OrElse::Copy, run.cancel)?.map_err(|why| {
+            let message = format!("a program can only be run in a view, and there is none here: {why}");
+            Error::new(ErrorKind::NoView, message).at(self.root()).with_next([NextStep::Doctor])
+        })?;
+        let mut ran = run_in(&view, program, run)?;
+        view.end()?;
+        let is_kept = ran.ended.verdict == Verdict::Passed || program.keep_on_failure;
+        if !is_kept || ran.ended.verdict == Verdict::Cancelled {
+            return Err(failed(ran));
+        }
+        let mut collector = Collector::new(self, &view, &before, selection, run.cancel);
+        collector.collect()?;
+        if !collector.conflicts.is_empty() {
+            return Err(conflict(collector.conflicts));
+        }
+        ran.changed_meanwhile = collector.changed_meanwhile(&real)?;
+        ran.left_out = collector.left_out;
+        let Program { dry_run, verbose, .. } = *program;
+        let (check, label) = (program.check.clone(), Some(program.label()));
+        let request = Request { dry_run, verbose, check, label, ..Request::of_files(collector.files) };
+        Ok(EndedProgram { view, before, request, run: ran })
+    }
+}
+
+/// Runs a program to its end.
+fn run_in(view: &WorkspaceView<'_>, program: &Program, run: Run<'_>) -> Result<ProgramRun> {
+    let held = view.held()?;
+    let call = ProgramCall {
+        command: &program.command,
+        view: &view.view,
+        folder: &program.folder,
+        held: held.as_ref().map(std::os::fd::AsFd::as_fd),
+        limit: program.limit.unwrap_or(Duration::MAX),
+        streams: program.streams,
+    };
+    let output = |bytes: &[u8]| run.observer.check_output(bytes);
+    let ran = process::run_in_view(&call, run.cancel, &output);
+    let (ended, left_behind) = ran.map_err(|e| Error::io("run", &program.command[0], e))?;
+    Ok(ProgramRun {
+        command: program.shown(),
+        ended,
+        place: view.place(),
+        left_behind,
+        left_out: LeftOut::default(),
+        changed_meanwhile: Dropped::default(),
+    })
+}
+
+/// The error of a program that failed, or was stopped.
+fn failed(run: ProgramRun) -> Error {
+    let ProgramRun { command, ended, .. } = &run;
+    let kind = if ended.verdict == Verdict::Cancelled { ErrorKind::Cancelled } else { ErrorKind::ProgramFailed };
+    let message = format!("the program `{command}`: {}; what it did was discarded", ended.verdict.words());
+    Error::new(kind, message).detail(Detail::Program(Box::new(run)))
+}
+
+/// The error where others changed files that the program changed, too.
+fn conflict(conflicts: Vec<Conflict>) -> Error {
+    let files = if conflicts.len() == 1 { "file" } else { "files" };
+    let message = format!(
+        "others changed {} {files} that the program changed, too, while it ran; what it did was discarded",
+        conflicts.len()
+    );
+    let first = conflicts.first().map(|conflict| conflict.path.clone());
+    let error = Error::new(ErrorKind::ConcurrentModification, message).detail(Detail::Conflicts(conflicts));
+    first.into_iter().fold(error, Error::at)
+}

@@ -1,0 +1,117 @@
+//! Which of the files that a program wrote are committed: not those of version control, and none that are ignored or
+//! excluded.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+
+use super::Program;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::bounds::VCS_FOLDERS;
+
+/// The decision about one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Taken,
+    Ignored,
+    Excluded,
+    VersionControl,
+}
+
+/// The rules of one run. Ignored is what the `.gitignore` files say that the program sees or has written.
+#[derive(Debug)]
+pub(super) struct Selection {
+    globs: Override,
+    /// The rules of each folder with one; `None` if ignored files are taken as well.
+    ignored: Option<IgnoreRules>,
+}
+
+#[derive(Debug)]
+struct IgnoreRules {
+    /// A path by which the root of the view is reached.
+    root: PathBuf,
+    /// The rules for all of the workspace: of the user, and of the repository alone.
+    general: Vec<Gitignore>,
+    folders: HashMap<PathBuf, FolderRules>,
+}
+
+#[derive(Debug)]
+struct FolderRules {
+    own: Gitignore,
+    is_ignored: bool,
+}
+
+impl Selection {
+    pub(super) fn new(program: &Program) -> Result<Self> {
+        let mut globs = OverrideBuilder::new("/");
+        for glob in &program.globs {
+            let refuse = |error| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {glob:?}: {error}"));
+            globs.add(glob).map_err(refuse)?;
+        }
+        let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
+        let rules = IgnoreRules { root: PathBuf::new(), general: Vec::new(), folders: HashMap::new() };
+        Ok(Self { globs, ignored: (!program.ignored).then_some(rules) })
+    }
+
+    /// Reads the rules as they are in the view, whose root is reached by this path.
+    pub(super) fn in_view(mut self, root: PathBuf) -> Self {
+        if let Some(rules) = &mut self.ignored {
+            let mut exclude = GitignoreBuilder::new(&root);
+            // One that is missing or has a line that is wrong excludes what its other lines say, as with git.
+            exclude.add(root.join(".git/info/exclude"));
+            let (global, _) = GitignoreBuilder::new(&root).build_global();
+            rules.general = exclude.build().into_iter().chain([global]).collect();
+            rules.root = root;
+        }
+        self
+    }
+
+    /// The decision about a path, relative to the root.
+    pub(super) fn of(&mut self, path: &Path, is_folder: bool) -> Choice {
+        if path.iter().any(|name| VCS_FOLDERS.iter().any(|folder| name == *folder)) {
+            return Choice::VersionControl;
+        }
+        match self.globs.matched(Path::new("/").join(path), is_folder) {
+            Match::Ignore(_) => return Choice::Excluded,
+            Match::None if self.globs.num_whitelists() > 0 => return Choice::Excluded,
+            Match::None | Match::Whitelist(_) => {}
+        }
+        let is_ignored = self.ignored.as_mut().is_some_and(|rules| rules.has(path, is_folder));
+        if is_ignored { Choice::Ignored } else { Choice::Taken }
+    }
+}
+
+impl IgnoreRules {
+    fn has(&mut self, path: &Path, is_folder: bool) -> bool {
+        let Some(parent) = path.parent() else { return false };
+        self.read(parent);
+        if self.folders[parent].is_ignored {
+            return true;
+        }
+        let there = self.root.join(path);
+        // The rules of the nearest folder count first.
+        let own = parent.ancestors().map(|folder| &self.folders[folder].own);
+        let first =
+            own.chain(&self.general).map(|rules| rules.matched(&there, is_folder)).find(|found| !found.is_none());
+        first.is_some_and(|found| found.is_ignore())
+    }
+
+    /// Reads the rules of a folder and of all above it.
+    fn read(&mut self, folder: &Path) {
+        if self.folders.contains_key(folder) {
+            return;
+        }
+        let is_ignored = match folder.parent() {
+            Some(_) => self.has(folder, true),
+            None => false,
+        };
+        let there = self.root.join(folder);
+        let mut own = GitignoreBuilder::new(&there);
+        own.add(there.join(".gitignore"));
+        let own = own.build().unwrap_or_else(|_| Gitignore::empty());
+        self.folders.insert(folder.to_owned(), FolderRules { own, is_ignored });
+    }
+}

@@ -1,0 +1,50 @@
+//! Whether a plan is about the files that a program saw.
+
+use std::collections::HashSet;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use super::conflict;
+use crate::cancel::CancelToken;
+use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::state::StateFolder;
+use crate::engine::transaction::Transaction;
+use crate::engine::view::RealPaths;
+use crate::error::{Conflict, Error, ErrorKind, Result};
+use crate::fs::{FileKind, Stat};
+use crate::request::Request;
+use crate::view::{SeenNow, TreeBefore};
+
+/// Lists what is in the workspace, before a view of it is made.
+pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &CancelToken) -> Result<TreeBefore> {
+    let (workspace, folder) = (&state.workspace, &state.folder);
+    let clock = workspace.fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
+    let clock =
+        clock.ok_or_else(|| Error::new(ErrorKind::NoView, "this file system has no descriptors").at(folder.path()))?;
+    let root = workspace.fs().path_to(&workspace.root);
+    let before = TreeBefore::of(&root, clock.as_fd(), &|path| real.has(path), cancel);
+    check_cancelled(cancel)?;
+    before.map_err(|e| Error::io("list", workspace.root.path(), e))
+}
+
+/// What a file of the workspace shows of its changes.
+pub(super) fn seen(now: &Stat) -> SeenNow {
+    SeenNow { inode: now.identity.inode, changed: now.changed, is_folder: now.kind == FileKind::Folder }
+}
+
+/// Verifies that a plan, as it was read under its locks, is about the files that the program saw, at the very paths at
+/// which it saw them.
+pub(super) fn verify(before: &TreeBefore, begun: &Transaction<'_>, request: &Request) -> Result<()> {
+    let asked: HashSet<&Path> = request.files.iter().map(|file| file.path.as_path()).collect();
+    // A new folder that a new file needs is asked for by that.
+    let is_asked = |path: &Path| asked.contains(path) || asked.iter().any(|asked| asked.starts_with(path));
+    let conflicts: Vec<Conflict> = begun
+        .targets()
+        .filter(|(path, target)| {
+            let is_changed = target.is_some_and(|target| !before.is_unchanged(path, seen(&target.stat)));
+            is_changed || !is_asked(path)
+        })
+        .map(|(path, _)| Conflict { path: path.to_owned(), by_another_program: true, ..Conflict::default() })
+        .collect();
+    if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
+}
