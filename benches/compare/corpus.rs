@@ -115,6 +115,11 @@ pub(crate) fn sources(files: usize, mark: &str, every: usize) -> Tree {
     tree
 }
 
+/// Returns whether a content has a text in it.
+pub(crate) fn has(content: &[u8], text: &str) -> bool {
+    memchr::memmem::find(content, text.as_bytes()).is_some()
+}
+
 /// Writes a tree whose files are an hour old, all of it on the disk.
 pub(crate) fn write(tree: &Tree, root: &Path) -> Result<()> {
     let hour_ago = SystemTime::now() - Duration::from_secs(60 * 60);

@@ -70,6 +70,12 @@ fn txedit(durability: &str) -> Command {
     command
 }
 
+fn checked(place: &str, papers: &Papers) -> Command {
+    let mut command = txedit("power");
+    command.args(["--check-in", place, "--check", "true", "apply"]).arg(&papers.request);
+    command
+}
+
 fn shell(script: &str, arguments: &[&Path]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).args(arguments);
@@ -120,6 +126,18 @@ pub(crate) const TX_REPLACE: Contender = Contender::new("txedit replace", |paper
     with_command(txedit("power"), &["replace", &old, &new])
 })
 .with_state();
+pub(crate) const TX_RUN: Contender = Contender::new("txedit run -- sed -i", |papers, _| {
+    let (old, new) = old_and_new(papers);
+    let script = format!("xargs -0 sed -i 's/{old}/{new}/g' < \"$1\"");
+    let mut command = txedit("power");
+    command.args(["run", "--", "sh", "-c", &script, "sh"]).arg(&papers.list);
+    command
+})
+.with_state();
+pub(crate) const TX_CHECK_VIEW: Contender =
+    Contender::new("txedit, a check in a view", |papers, _| checked("view", papers)).with_state();
+pub(crate) const TX_CHECK_TREE: Contender =
+    Contender::new("txedit, a check in the tree", |papers, _| checked("tree", papers)).with_state();
 pub(crate) const GIT_SYNC: Contender =
     Contender::new("git apply + sync", |papers, _| shell("git apply \"$1\" && sync -f .", &[&papers.patch]))
         .needing("git");

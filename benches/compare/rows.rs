@@ -7,7 +7,7 @@ use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
     Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, PERL, PYTHON, READ, RENAME, SD, SD_FIND, SED,
-    SYNCFS, TX, TX_FIRST, TX_PROCESS, TX_REPLACE, WRITE,
+    SYNCFS, TX, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -71,9 +71,20 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
 fn the_long_ones() -> Vec<Row> {
     let who = vec![TX, GIT_SYNC, RENAME, SYNCFS];
     let churned = row("10,000 files after churn", rename(10_000), who, Vec::new());
+    let tree = corpus::sources(100_000, OLD, 100);
+    let files = tree.keys().filter(|path| corpus::has(&tree[*path], OLD)).cloned().collect();
+    let job = Job { files, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
+    let program =
+        row("1,000 of 100,000 files, by a program", (tree.clone(), job), vec![TX_RUN, SED], vec![goal(&SED, 1.5)]);
+    let first = tree.keys().find(|path| corpus::has(&tree[*path], OLD)).cloned().into_iter().collect();
+    let one = Job { files: first, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
+    let checks =
+        row("one of 100,000 files, with a check", (tree, one), vec![TX_CHECK_VIEW, TX_CHECK_TREE, TX], Vec::new());
     let most = row("100,000 files", rename(100_000), vec![TX, GIT_SYNC], Vec::new());
     let huge = row("100 edits in 1 GB", large(1 << 30, 100), vec![TX, FSYNC], Vec::new());
     vec![
+        Row { rounds: 5, ..program },
+        Row { rounds: 5, ..checks },
         Row { rounds: 3, churned: true, ..churned },
         Row { rounds: 1, memory: Some(150), ..most },
         Row { rounds: 1, memory: Some(64), ..huge },
@@ -94,8 +105,7 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
     let failing = Row { fails: true, rounds: 15, ..row("a last edit that fails", (tree, job), vec![TX, GIT], goals) };
 
     let tree = corpus::sources(size(20_000), OLD, 10);
-    let files = tree.iter().filter(|(_, content)| memchr::memmem::find(content, OLD.as_bytes()).is_some());
-    let files = files.map(|(path, _)| path.clone()).collect();
+    let files = tree.keys().filter(|path| corpus::has(&tree[*path], OLD)).cloned().collect();
     let job = Job { files, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
     let who = vec![TX_REPLACE, FASTMOD, SD_FIND];
     let searched = Row { rounds: 5, ..row("a text in a tree of 20,000 files", (tree, job), who, Vec::new()) };

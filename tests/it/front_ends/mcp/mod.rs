@@ -19,6 +19,7 @@ mod moved;
 mod notices;
 mod patches;
 mod paths;
+mod programs;
 mod roots;
 mod scenario;
 mod tokens;

@@ -2,7 +2,7 @@
 
 mod ends;
 mod systems;
-mod users;
+pub(super) mod users;
 mod watched;
 
 use std::fs;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -14,7 +14,7 @@ use super::{APPLY, NEW, OLD, Ran, holds, is_here, nothing_stays, wait_for, works
 const USER: u32 = 12_345;
 
 /// A program that an ordinary user may run, and a workspace of his.
-fn of_user() -> Option<(Workspace, std::path::PathBuf)> {
+pub(in crate::front_ends::cli) fn of_user() -> Option<(Workspace, std::path::PathBuf)> {
     if !is_here() || !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can become another user");
         return None;
@@ -28,9 +28,9 @@ fn of_user() -> Option<(Workspace, std::path::PathBuf)> {
     Some((here, program))
 }
 
-fn give(path: &Path) {
-    chown(path, Some(USER), Some(USER)).unwrap();
-    if path.is_dir() {
+pub(in crate::front_ends::cli) fn give(path: &Path) {
+    lchown(path, Some(USER), Some(USER)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).unwrap() {
             give(&entry.unwrap().path());
         }
@@ -43,7 +43,7 @@ fn as_user(here: &Workspace, program: &Path, line: &[&str]) -> Ran {
 }
 
 /// The same in a user name space that allows no other: the limit holds in it alone.
-fn shut_in(here: &Workspace, program: &Path, line: &[&str]) -> Ran {
+pub(in crate::front_ends::cli) fn shut_in(here: &Workspace, program: &Path, line: &[&str]) -> Ran {
     // Only a program that is started once root is mapped has his rights.
     let shut = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv \"$@\"";
     let script = format!("read mapped && exec sh -c '{shut}' sh \"$@\"");
