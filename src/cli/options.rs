@@ -13,8 +13,12 @@ use crate::check::process::TRANSACTION;
 use crate::check::{Check, CheckIn};
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
+
+/// The variable that names the session of the caller.
+const SESSION: &str = "TXEDIT_SESSION";
 
 /// The common options, validated.
 #[derive(Debug, Clone)]
@@ -41,6 +45,8 @@ pub(crate) struct CommonOptions {
     check_in: CheckIn,
     /// The folders that are real in a view.
     through: Vec<PathBuf>,
+    /// The session of the caller.
+    session: Option<String>,
     /// True if version control folders may be read and written.
     allow_vcs: bool,
     /// True if a request may set the set-user-id or set-group-id bit.
@@ -92,6 +98,7 @@ impl CommonOptions {
                 args::CheckInArg::Tree => CheckIn::Tree,
             },
             through: through(common)?,
+            session: session()?,
             allow_vcs: common.allow_vcs,
             allow_set_id: common.allow_set_id,
             denied: denied::globs(common)?,
@@ -156,6 +163,7 @@ impl CommonOptions {
             program: concat!("txedit ", env!("CARGO_PKG_VERSION")).to_owned(),
             check_in: self.check_in,
             through: self.through.clone(),
+            session: self.session.clone(),
         }
     }
 
@@ -176,6 +184,25 @@ impl CommonOptions {
 /// The folders that are real in a view: those of the user's settings, then those of the command line.
 fn through(common: &Common) -> Result<Vec<PathBuf>> {
     Ok(config::through()?.into_iter().chain(common.through.iter().cloned()).collect())
+}
+
+/// The session that the environment names. An empty one is none.
+fn session() -> Result<Option<String>> {
+    let Some(name) = env::var_os(SESSION).filter(|name| !name.is_empty()) else { return Ok(None) };
+    match name.into_string() {
+        Ok(name) if is_session(&name) => Ok(Some(name)),
+        _ => Err(usage(SESSION, session_words())),
+    }
+}
+
+/// Returns whether this can be the name of a session.
+pub(super) fn is_session(name: &str) -> bool {
+    (1..=limits::SESSION_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+/// What the name of a session must be.
+pub(super) fn session_words() -> String {
+    format!("the name of a session has 1 to {} bytes and no control characters", limits::SESSION_BYTES)
 }
 
 pub(super) fn seconds(option: &str, seconds: f64) -> Result<Duration> {

@@ -90,6 +90,8 @@ pub struct Settings {
     /// The folders that are real in a view, such as the cache of a build: what a check writes there stays. Absolute, or
     /// relative to the root. One that is missing is made.
     pub through: Vec<PathBuf>,
+    /// The session of the caller, such as one task of an agent: its transactions can be listed and undone together.
+    pub session: Option<String>,
 }
 
 impl Default for Settings {
@@ -102,6 +104,7 @@ impl Default for Settings {
             program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
             check_in: CheckIn::Tree,
             through: Vec::new(),
+            session: None,
         }
     }
 }
@@ -135,6 +138,12 @@ impl Settings {
     #[must_use]
     pub fn through(self, through: Vec<PathBuf>) -> Self {
         Self { through, ..self }
+    }
+
+    /// The session of the caller.
+    #[must_use]
+    pub fn session(self, session: impl Into<Option<String>>) -> Self {
+        Self { session: session.into(), ..self }
     }
 
     /// The program that runs the engine, with its version, for messages and the log.

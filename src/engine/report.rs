@@ -315,6 +315,8 @@ pub struct Logged {
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
+    /// The session of its caller.
+    pub session: Option<String>,
     /// The transactions that it reverts, newest first.
     pub reverts: Vec<String>,
     /// The transaction that reverted it.
@@ -339,6 +341,7 @@ impl Logged {
             id,
             owner: "unknown".to_owned(),
             label: None,
+            session: None,
             reverts: Vec::new(),
             reverted_by: None,
             opened: None,

@@ -63,6 +63,11 @@ pub trait Observer: Sync {
     fn client(&self) -> Option<&str> {
         None
     }
+
+    /// The session in which the caller asked for the work, if the engine's settings name none.
+    fn session(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Ignores all progress.

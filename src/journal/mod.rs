@@ -78,6 +78,8 @@ pub struct Header {
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
+    /// The session of its caller, by which it is undone together with others.
+    pub session: Option<String>,
 }
 
 /// The process that runs a transaction, for messages; no decision depends on it.

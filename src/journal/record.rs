@@ -107,6 +107,8 @@ pub(super) struct HeaderLine {
     request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -238,6 +240,7 @@ impl From<&Header> for HeaderLine {
             key: header.key.clone(),
             request: header.request.map(|digest| digest.to_hex()),
             label: header.label.clone(),
+            session: header.session.clone(),
         }
     }
 }
@@ -269,6 +272,7 @@ impl HeaderLine {
             key: self.key,
             request: self.request.map(|hex| hex.parse().map_err(|_| "the fingerprint of a request")).transpose()?,
             label: self.label,
+            session: self.session,
         })
     }
 }

@@ -14,6 +14,7 @@ use super::shared::ServerState;
 use super::tools::{Definition, Job};
 use super::{choose, commit_watch, idle, roots};
 use crate::cancel::CancelToken;
+use crate::digest::Digest;
 use crate::engine::{Observer, Phase, Run};
 use crate::error::{Error, ErrorKind, Outcome};
 use crate::wire::Shape;
@@ -24,6 +25,9 @@ const PACE: Duration = Duration::from_millis(100);
 
 /// The most characters kept of a client's name.
 const CLIENT_CHARS: usize = 80;
+
+/// The characters of a session's name that is made from its id.
+const SESSION_CHARS: usize = 16;
 
 /// Runs `tool`. If the caller goes away, the engine call continues: it stops before the first swap or finishes.
 pub(super) async fn run(
@@ -45,7 +49,9 @@ pub(super) async fn run(
     let mut working = shared.running.spawn_blocking({
         let (shared, cancel) = (Arc::clone(shared), cancel.clone());
         let client = client_of(context);
-        let observer = ProgressSender { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
+        let session = session_name(idle::session_of(context).as_deref(), || shared.session(connection));
+        let steps = token.is_some().then_some(steps);
+        let observer = ProgressSender { steps, last: Mutex::new(None), client, session };
         move || {
             let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
             let answer = work(&shared, connection, tool, arguments, run);
@@ -138,6 +144,7 @@ struct ProgressSender {
     steps: Option<mpsc::Sender<ProgressStep>>,
     last: Mutex<Option<Instant>>,
     client: Option<String>,
+    session: String,
 }
 
 /// The client's own name, reduced to a few plain characters: it goes into the log.
@@ -148,9 +155,21 @@ fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
     Some(plain.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
+/// The name of a session in the log, where every client reads it: the id of a session over HTTP is a secret of its client.
+fn session_name(id: Option<&str>, of_connection: impl FnOnce() -> String) -> String {
+    match id {
+        Some(id) => format!("mcp-{}", &Digest::of(id.as_bytes()).to_hex()[..SESSION_CHARS]),
+        None => of_connection(),
+    }
+}
+
 impl Observer for ProgressSender {
     fn client(&self) -> Option<&str> {
         self.client.as_deref()
+    }
+
+    fn session(&self) -> Option<&str> {
+        Some(&self.session)
     }
 
     fn progress(&self, phase: Phase, done: usize, total: usize) {

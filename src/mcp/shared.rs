@@ -1,6 +1,7 @@
 //! The state that all connections share: the engine, the tools, subscriptions, and the calls that still run.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -15,6 +16,12 @@ use crate::engine::{Engine, RecoverOptions};
 use crate::error::{ErrorKind, Result};
 use crate::wire::hints::with_steps;
 
+/// A name that no other server of this machine has, or had.
+fn server_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("mcp-{}-{}", since.as_millis(), std::process::id())
+}
+
 /// The state behind all connections.
 #[derive(Debug)]
 pub(super) struct ServerState {
@@ -26,6 +33,8 @@ pub(super) struct ServerState {
     pub(super) commits: Commits,
     /// What the sessions over HTTP are doing.
     pub(super) sessions: Arc<Sessions>,
+    /// The beginning of the names of sessions that have no other.
+    server: String,
     /// Cancelled for a shutdown.
     pub(super) stop: CancellationToken,
     /// The running calls of the engine.
@@ -42,6 +51,7 @@ impl ServerState {
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
             sessions: Arc::default(),
+            server: server_name(),
             stop: CancellationToken::new(),
             running: TaskTracker::new(),
         }
@@ -96,6 +106,11 @@ impl ServerState {
             Err(error) if error.kind() == ErrorKind::Cancelled => {}
             Err(error) => tracing::warn!("an interrupted transaction could not be recovered: {error}"),
         }
+    }
+
+    /// The name of the session of a connection over stdio, by which its transactions are listed and undone together.
+    pub(super) fn session(&self, connection: u64) -> String {
+        format!("{}-{connection}", self.server)
     }
 
     /// The tools that are listed.

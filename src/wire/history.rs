@@ -52,6 +52,9 @@ pub struct LoggedJson {
     pub owner: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The session of its caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     /// The transactions that it reverts, newest first, if they are several.
@@ -86,6 +89,7 @@ impl From<&report::Logged> for LoggedJson {
             time: logged.time.clone(),
             owner: logged.owner.clone(),
             label: logged.label.clone(),
+            session: logged.session.clone(),
             reverts,
             reverts_each,
             reverted_by: logged.reverted_by.clone(),
@@ -148,6 +152,8 @@ pub struct Show {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reverts_each: Vec<String>,
@@ -169,6 +175,7 @@ impl From<&report::Shown> for Show {
             time,
             owner,
             label,
+            session,
             reverts,
             reverts_each,
             reverted_by,
@@ -192,6 +199,7 @@ impl From<&report::Shown> for Show {
             time,
             owner,
             label,
+            session,
             reverts,
             reverts_each,
             reverted_by,
@@ -406,6 +414,7 @@ mod tests {
             time: "2026-01-02T03:04:05Z".into(),
             owner: "txedit 0.1.0".into(),
             label: None,
+            session: None,
             reverts: vec!["t0".into()],
             reverted_by: None,
             opened: None,

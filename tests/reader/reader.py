@@ -171,7 +171,7 @@ def header_of(raw):
     if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "label?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "label?", "session?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -204,6 +204,8 @@ def header_of(raw):
         text(header["request"], 1, DIGEST)
     if "label" in header:
         text(header["label"], 1)
+    if "session" in header:
+        text(header["session"], 1)
     return header
 
 

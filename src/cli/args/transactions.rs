@@ -54,6 +54,9 @@ pub(crate) struct LogArgs {
     /// Only those that changed this file, or a file in this folder
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
+    /// Only those of this session: TXEDIT_SESSION when they were made, or that of an MCP client
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     /// List at most N
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
@@ -81,9 +84,15 @@ pub(crate) enum ShowFormat {
 pub(crate) struct UndoArgs {
     /// The transaction [default: the newest that has not been reverted and is no undo itself]
     pub(crate) id: Option<String>,
-    /// Revert everything that was committed after this transaction, which stays, as one transaction
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    /// Revert all that was committed after this transaction, which stays, or after this time, as one transaction
+    #[arg(long, value_name = "ID|TIME", conflicts_with = "id")]
     pub(crate) since: Option<String>,
+    /// Revert the newest N that are not reverted and no undos, as one transaction
+    #[arg(long, value_name = "N", conflicts_with_all = ["id", "since"])]
+    pub(crate) last: Option<usize>,
+    /// Revert all of this session, as one transaction: of TXEDIT_SESSION when they were made, or of an MCP client
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "since", "last"])]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) how: RevertArgs,
 }

@@ -77,6 +77,7 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
         ("key", &header.key),
         ("request", &request),
         ("label", &header.label),
+        ("session", &header.session),
     ];
     for (name, value) in optional {
         if let Some(value) = value {
@@ -138,6 +139,8 @@ struct JournalJson<'a> {
     request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     entries: Vec<EntryView>,
 }
 
@@ -181,6 +184,7 @@ impl<'a> JournalJson<'a> {
             key: header.key.as_deref(),
             request: header.request.map(|digest| digest.to_hex()),
             label: header.label.as_deref(),
+            session: header.session.as_deref(),
             entries: journal.entries.numbered().map(|(entry, record)| EntryView::new(entry, record)).collect(),
         }
     }

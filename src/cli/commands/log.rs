@@ -14,7 +14,11 @@ use crate::wire::history;
 
 pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let path = args.path.as_ref().map(|path| options.absolute(path));
-    let logged = options.engine()?.log(args.limit, path.as_deref())?;
+    let engine = options.engine()?;
+    let logged = match &args.session {
+        Some(session) => engine.log_of_session(session, args.limit, path.as_deref())?,
+        None => engine.log(args.limit, path.as_deref())?,
+    };
     let mut text = String::new();
     for one in &logged {
         push(&mut text, one);
@@ -26,10 +30,11 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
     }
     let mut notes = warnings(&logged);
     if logged.is_empty() {
-        notes.push(match &args.path {
+        notes.push(match (&args.path, &args.session) {
             _ if args.limit == 0 => "--limit 0 lists none".to_owned(),
-            Some(path) => format!("no transaction changed {}", shown(path)),
-            None => "no transactions".to_owned(),
+            (Some(path), _) => format!("no transaction changed {}", shown(path)),
+            (None, Some(session)) => format!("no transaction is of the session {}", one_line(session)),
+            (None, None) => "no transactions".to_owned(),
         });
     }
     Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes))

@@ -1,4 +1,4 @@
-//! `txedit undo [ID]`, `txedit undo --since ID` and `txedit redo [ID]`.
+//! `txedit undo [ID]`, `txedit undo --since`, `--last` and `--session`, and `txedit redo [ID]`.
 
 use super::transact;
 use crate::cli::args::{RedoArgs, RevertArgs, UndoArgs};
@@ -10,9 +10,11 @@ use crate::error::Result;
 
 pub(super) fn run(args: &UndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
-    let report = transact::watched(options, |run| match &args.since {
-        Some(since) => engine.undo_since(since, &|_, _| true, &how, run),
-        None => engine.undo_with(args.id.as_deref(), &how, run),
+    let report = transact::watched(options, |run| match (&args.since, args.last, &args.session) {
+        (Some(since), ..) => engine.undo_since(since, &|_, _| true, &how, run),
+        (_, Some(count), _) => engine.undo_last(count, &how, run),
+        (.., Some(session)) => engine.undo_session(session, &how, run),
+        (None, None, None) => engine.undo_with(args.id.as_deref(), &how, run),
     })?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }

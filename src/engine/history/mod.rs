@@ -244,6 +244,15 @@ impl Engine {
 
     /// Committed transactions, newest first. Nothing is changed, whether it fails or not.
     pub fn log(&self, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
+        self.log_where(limit, path, None)
+    }
+
+    /// The same, only those of one session.
+    pub fn log_of_session(&self, session: &str, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
+        self.log_where(limit, path, Some(session))
+    }
+
+    fn log_where(&self, limit: usize, path: Option<&Path>, session: Option<&str>) -> Result<Vec<Logged>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let undone = reverted(&state)?;
@@ -260,8 +269,10 @@ impl Engine {
                     continue;
                 }
             };
-            let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
-            if path.as_ref().is_none_or(wanted) {
+            let Journal { header, entries, .. } = &loaded.journal;
+            let wanted = |p: &RelPath| entries.iter().any(|record| record.path.touches(p));
+            let is_of_it = session.is_none_or(|session| header.session.as_deref() == Some(session));
+            if is_of_it && path.as_ref().is_none_or(wanted) {
                 log.push(self.logged(&loaded, undone.get(loaded.id()))?);
             }
         }
@@ -346,6 +357,7 @@ impl Engine {
             time: id::time_of(&header.id),
             owner: header.owner.to_string(),
             label: header.label.clone(),
+            session: header.session.clone(),
             reverts: header.reverts.clone(),
             reverted_by: reverted_by.cloned(),
             opened: header.opened.clone(),

@@ -79,6 +79,7 @@ impl Rewritten {
 #[derive(Debug)]
 pub(crate) struct ReportSource<'a> {
     pub program: &'a str,
+    pub session: Option<&'a str>,
     pub files: Vec<FileReport>,
     /// The files that the check has changed.
     pub rewritten: Vec<Rewritten>,

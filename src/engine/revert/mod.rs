@@ -1,5 +1,6 @@
 //! Undo and redo of committed transactions, one at a time or several at once.
 
+mod chosen;
 mod conflicts;
 mod folders;
 mod paths;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::report::Report;
+use crate::engine::store::id;
 use crate::engine::store::state::{Section, StateFolder, StateLookup};
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
@@ -18,6 +19,8 @@ pub(super) enum RevertWhat<'a> {
     One(&'a str),
     /// Those after this transaction that are wanted, by their id and the program that committed them.
     Since(&'a str, &'a Wanting<'a>),
+    /// These.
+    Chosen(&'a HashSet<String>),
 }
 
 /// The transactions that a revert undoes.
@@ -38,7 +41,7 @@ impl ToRevert {
 }
 
 impl Engine {
-    /// Restores what was right after the transaction `id`: reverts everything that was committed after it and is wanted,
+    /// Restores what was right after the transaction `id`, or at the time that it is (RFC 3339): reverts everything that was committed after it and is wanted,
     /// by its id and the program that committed it, as one transaction. `id` itself is not reverted. All or nothing: if
     /// one cannot be reverted, none is. Undos that were made since are reverted as well, so that what they undid is
     /// there again, as it was then. On failure the error's outcome tells the state of the files, as of
@@ -79,12 +82,25 @@ impl Engine {
                 }
                 Ok((state, ToRevert { parts: vec![loaded], left: Vec::new() }))
             }
-            RevertWhat::Since(id, is_wanted) => {
-                let (state, since) = self.committed(found, id)?;
-                let to_revert = committed_since(&state, since.id(), is_wanted)?;
-                Ok((state, to_revert))
+            RevertWhat::Since(since, is_wanted) => {
+                let (state, bound) = self.bound(found, since)?;
+                let to_revert = committed_since(&state, &bound, is_wanted);
+                let in_own_words = |error: Error| error.reworded(|why| why.replace(&bound, since));
+                Ok((state, to_revert.map_err(in_own_words)?))
             }
+            RevertWhat::Chosen(chosen) => self.chosen(found, chosen),
         }
+    }
+
+    /// What sorts before all ids after a transaction, or after a time.
+    fn bound(&self, found: &StateLookup, since: &str) -> Result<(StateFolder, String)> {
+        let Ok(time) = since.parse::<jiff::Timestamp>() else {
+            let (state, since) = self.committed(found, since)?;
+            return Ok((state, since.id().to_owned()));
+        };
+        let nothing = || Error::new(ErrorKind::UnknownTransaction, format!("nothing was committed after {since}"));
+        let state = found.trusted(&self.workspace)?.ok_or_else(nothing)?;
+        Ok((state.clone(), id::time_part(time)))
     }
 
     /// The error, unless the transaction is open: then it has changed nothing that could be undone.
@@ -115,13 +131,17 @@ fn effective_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) ->
             wanted.insert(id, reverts);
         }
     }
-    let undone = history::reverted(state)?;
+    Ok(effective(&wanted, &history::reverted(state)?))
+}
+
+/// Those of the transactions, with what each reverts, that have an effect beside each other.
+pub(super) fn effective(wanted: &HashMap<String, Vec<String>>, undone: &HashMap<String, String>) -> HashSet<String> {
     // An undo that reverts something else as well has an effect.
     let cancels =
         |undo: &String| wanted.get(undo).is_some_and(|reverts| reverts.iter().all(|id| wanted.contains_key(id)));
     let is_cancelled = |id: &String| undone.get(id).is_some_and(&cancels);
     let undoing: HashSet<&String> = undone.values().filter(|undo| cancels(undo)).collect();
-    Ok(wanted.keys().filter(|id| !is_cancelled(id) && !undoing.contains(id)).cloned().collect())
+    wanted.keys().filter(|id| !is_cancelled(id) && !undoing.contains(id)).cloned().collect()
 }
 
 /// The wanted transactions after one.
@@ -130,7 +150,7 @@ fn committed_since(state: &StateFolder, since: &str, is_wanted: &Wanting<'_>) ->
 }
 
 /// The same, or only those of them with these ids.
-fn committed_of(
+pub(super) fn committed_of(
     state: &StateFolder,
     since: &str,
     is_wanted: &Wanting<'_>,

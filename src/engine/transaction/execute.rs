@@ -66,7 +66,7 @@ pub(crate) fn commit(
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
-    let staging = Staging::begin(state, &prepared, source.program)?;
+    let staging = Staging::begin(state, &prepared, &source)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let check = prepared.passed.take();

@@ -136,7 +136,8 @@ impl Engine {
         let durable = self.settings.durability == Durability::Power;
         let bytes = prepared.bytes_before();
         let program = self.program(run);
-        let source = ReportSource { program: &program, files, rewritten: Vec::new() };
+        let session = self.settings.session.as_deref().or_else(|| run.observer.session());
+        let source = ReportSource { program: &program, session, files, rewritten: Vec::new() };
         let mut committed = execute::commit(&state, prepared, locks, durable, source, run)?;
         // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {

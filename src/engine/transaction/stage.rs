@@ -15,6 +15,7 @@ use super::prepare::prepared::Prepared;
 use super::prepare::project;
 use crate::cancel::CancelToken;
 use crate::engine::history::id_order;
+use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::Trash;
 use crate::engine::store::folder::{TransactionFolder, owner};
 use crate::engine::store::snapshot;
@@ -51,7 +52,7 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
-    pub(crate) fn begin(state: &'a StateFolder, prepared: &Prepared, program: &str) -> Result<Self> {
+    pub(crate) fn begin(state: &'a StateFolder, prepared: &Prepared, source: &ReportSource<'_>) -> Result<Self> {
         let section = state.need_section(Section::Transactions)?;
         let (id, folder, stat) = owner::make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
         project::leave(&state.workspace, &folder)?;
@@ -62,12 +63,18 @@ impl<'a> Staging<'a> {
             workspace: state.workspace_id().to_owned(),
             folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
             boot: host.boot,
-            owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
+            owner: Owner {
+                program: source.program.to_owned(),
+                process: host.process,
+                user: host.user,
+                host: host.name,
+            },
             reverts: prepared.origin.reverts.clone(),
             opened: prepared.origin.opened.clone(),
             key: prepared.origin.key.clone(),
             request: prepared.origin.request,
             label: prepared.origin.label.clone(),
+            session: source.session.map(str::to_owned),
         };
         let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         let journal =

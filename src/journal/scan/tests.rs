@@ -39,6 +39,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
         label: Some("a \"label\"\n".to_owned()),
+        session: None,
     };
     let changes = [
         RecordedChange::Edit { before: state(b"a"), after: state(b"b"), staged: identity(2), original: identity(3) },

@@ -1,6 +1,7 @@
 //! What was committed: its order, how long it is kept, and its undo.
 
 mod changed_by;
+mod chosen;
 mod clock;
 mod pruned;
 mod retention;

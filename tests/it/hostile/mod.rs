@@ -148,6 +148,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         key: None,
         request: None,
         label: None,
+        session: None,
     };
     Journal { header, entries: entries.into(), back_on_crash: false }
 }

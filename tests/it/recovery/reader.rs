@@ -72,7 +72,8 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    let optional = ["reverts", "reverts_also", "opened", "key", "request", "label"].map(|name| (name, &header[name]));
+    let optional =
+        ["reverts", "reverts_also", "opened", "key", "request", "label", "session"].map(|name| (name, &header[name]));
     for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
             ours[name] = value.clone();
@@ -203,6 +204,7 @@ fn extreme() -> Journal {
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
         label: Some("\u{1b}[31m".into()),
+        session: Some("a session".into()),
     };
     let (before, after) = (state(u64::MAX, 0o7777, attributes), state(0, 0, None));
     let (staged, original) = (identity(0, None), identity((1 << 53) + 1, born(-1)));

@@ -31,6 +31,7 @@ fn journal() -> Journal {
         key: None,
         request: None,
         label: Some("two\nlines".into()),
+        session: None,
     };
     let change = RecordedChange::Edit {
         before: state(b"old"),
