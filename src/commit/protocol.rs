@@ -59,6 +59,11 @@ pub struct Protocol {
     pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
     /// Whether a symlink that a swap brought out has the target that was read, by their digests: [`is_same_target`].
     pub is_same_target: fn(&Digest, &Digest) -> bool,
+    /// Whether two plans, by their hashes, are the same: what checks have seen in a view is what is committed.
+    pub is_same_plan: fn(&Digest, &Digest) -> bool,
+    /// Whether the last change of a file comes before a view was made, so that a program in it saw the file as it is:
+    /// [`is_before`].
+    pub is_before: fn(Timestamp, Timestamp) -> bool,
     /// Whether the edits of a request may be made again while they are swapped: [`have_entries`].
     pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
@@ -87,6 +92,8 @@ pub static PROTOCOL: Protocol = Protocol {
     is_bound,
     is_told_by_time: recover::is_told_by_time,
     is_same_target,
+    is_same_plan: is_same_target,
+    is_before,
     have_entries,
     room_for,
 };
@@ -115,6 +122,12 @@ pub fn is_bound(id: &str, probed: &str) -> bool {
 #[must_use]
 pub fn is_same_target(read: &Digest, found: &Digest) -> bool {
     read == found
+}
+
+/// Returns whether a change comes before a time. One at that very time may come after it.
+#[must_use]
+pub fn is_before(change: Timestamp, time: Timestamp) -> bool {
+    change < time
 }
 
 /// Returns whether each file of a request has an entry, which says for which file it was made. A file that is already

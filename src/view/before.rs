@@ -29,22 +29,6 @@ pub(crate) struct TreeBefore {
     since: Timestamp,
 }
 
-/// What is at a name now, as far as it tells a change.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SeenNow {
-    pub(crate) inode: u64,
-    pub(crate) changed: Timestamp,
-    pub(crate) is_folder: bool,
-}
-
-impl SeenNow {
-    fn of(metadata: &Metadata) -> Self {
-        let nanos = u32::try_from(metadata.ctime_nsec()).unwrap_or_default();
-        let changed = Timestamp::new(metadata.ctime(), nanos);
-        Self { inode: metadata.ino(), changed, is_folder: metadata.is_dir() }
-    }
-}
-
 impl TreeBefore {
     /// Lists the names in `root`, before the view is made: what is changed between this and that is taken for a change of
     /// others while the view stands. `clock` is a folder of its own on the same file system, whose mode is set to what it
@@ -104,22 +88,25 @@ impl TreeBefore {
         self.inodes.contains_key(&self.key(path))
     }
 
-    /// Returns whether what is at a path was there already, and nobody has changed it since; of a folder only whether it
-    /// was there.
-    pub(crate) fn is_unchanged(&self, path: &Path, now: SeenNow) -> bool {
-        let is_it = self.inodes.get(&self.key(path)) == Some(&now.inode);
-        is_it && (now.is_folder || now.changed < self.since)
+    /// Returns whether the file with this inode was at a path already.
+    pub(crate) fn was_at(&self, path: &Path, inode: u64) -> bool {
+        self.inodes.get(&self.key(path)) == Some(&inode)
     }
 
-    /// Passes on the path of everything in `root` that is no folder, and that was changed or made since; no folder that
-    /// is `left_out` is looked into. What is gone is not found.
+    /// A time after every change that is not one of others.
+    pub(crate) const fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// The paths of everything in `root` that is no folder, and that was changed or made since; no folder that is
+    /// `left_out` is looked into. What is gone is not found.
     pub(crate) fn changed_since(
         &self,
         root: &Path,
         left_out: &mut dyn FnMut(&Path) -> bool,
-        see: &mut dyn FnMut(&Path),
         cancel: &CancelToken,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<PathBuf>> {
+        let mut changed = Vec::new();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             go_on(cancel)?;
@@ -137,13 +124,17 @@ impl TreeBefore {
                 }
                 if now.is_dir() {
                     folders.push(path);
-                } else if !self.is_unchanged(&path, SeenNow::of(&now)) {
-                    see(&path);
+                } else if !self.was_at(&path, now.ino()) || changed_at(&now) >= self.since {
+                    changed.push(path);
                 }
             }
         }
-        Ok(())
+        Ok(changed)
     }
+}
+
+fn changed_at(metadata: &Metadata) -> Timestamp {
+    Timestamp::new(metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or_default())
 }
 
 fn is_out_of_reach(error: &io::Error) -> bool {
@@ -195,7 +186,7 @@ mod tests {
         let before = TreeBefore::of(&root, opened.as_fd(), &|path| path == Path::new("sub/d"), &cancel).unwrap();
         let is_unchanged = |name: &str| {
             let now = root.join(name).symlink_metadata().unwrap();
-            before.is_unchanged(Path::new(name), SeenNow::of(&now))
+            before.was_at(Path::new(name), now.ino()) && (now.is_dir() || changed_at(&now) < before.since())
         };
         assert!(before.has(Path::new("a")) && !before.has(Path::new("new")) && !before.has(Path::new("sub/d")));
         assert!(["a", "b", "sub", "sub/c"].into_iter().all(is_unchanged));
@@ -206,8 +197,7 @@ mod tests {
         fs::rename(root.join("sub/c"), root.join("b")).unwrap();
         fs::write(root.join("sub/new"), "").unwrap();
         assert!(!is_unchanged("a") && !is_unchanged("b") && is_unchanged("sub"));
-        let mut seen = Vec::new();
-        before.changed_since(&root, &mut |_| false, &mut |path| seen.push(path.to_owned()), &cancel).unwrap();
+        let mut seen = before.changed_since(&root, &mut |_| false, &cancel).unwrap();
         seen.sort();
         assert_eq!(seen, ["a", "b", "sub/d", "sub/new"].map(PathBuf::from));
     }

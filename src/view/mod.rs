@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use before::{SeenNow, TreeBefore};
+pub(crate) use before::TreeBefore;
 pub(crate) use control::MakeFailure;
 use control::MakeStep;
 pub(crate) use copy::{CopyMarks, TreeCopy};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::selection::{Choice, Selection};
-use super::verify::seen;
+use super::verify::is_unchanged;
 use crate::cancel::CancelToken;
 use crate::check::{Dropped, LeftOut};
 use crate::engine::Engine;
@@ -132,7 +132,7 @@ impl<'a> Collector<'a> {
     fn delete(&mut self, path: &Path, below: &Below) -> Result<()> {
         if !matches!(below.stat.kind, FileKind::File | FileKind::Symlink) {
             self.left_out.special.note(path);
-        } else if self.before.is_unchanged(path, seen(&below.stat)) {
+        } else if self.is_unchanged(path, below) {
             self.push(path, Change::Delete);
         } else {
             self.conflict(path, Some(below), None)?;
@@ -146,7 +146,7 @@ impl<'a> Collector<'a> {
         if !is_emptied || !self.takes(path, true) {
             return Ok(false);
         }
-        if !self.before.is_unchanged(path, seen(&below.stat)) {
+        if !self.is_unchanged(path, below) {
             self.conflict(path, Some(below), None)?;
         }
         self.push(path, Change::RemoveFolder);
@@ -228,7 +228,7 @@ impl<'a> Collector<'a> {
             return self.make(&made, IfExists::Fail);
         }
         let Some(differs) = self.difference(&made, &below)? else { return Ok(()) };
-        if !self.before.is_unchanged(path, seen(&below.stat)) {
+        if !self.is_unchanged(path, &below) {
             return self.conflict(path, Some(&below), Some(&made));
         }
         match (differs, below.stat.kind, now.kind) {
@@ -337,13 +337,12 @@ impl<'a> Collector<'a> {
     pub(super) fn changed_meanwhile(&mut self, real: &RealPaths) -> Result<Dropped> {
         let workspace = &self.engine.workspace;
         let own: HashSet<PathBuf> = self.files.iter().map(|file| file.path.as_path().to_owned()).collect();
-        let (mut changed, selection) = (Vec::new(), &mut self.selection);
+        let selection = &mut self.selection;
         let mut is_left_out = |path: &Path| real.has(path) || selection.of(path, true) == Choice::Ignored;
-        let mut see = |path: &Path| changed.push(path.to_owned());
         let root = workspace.fs().path_to(&workspace.root);
-        let walked = self.before.changed_since(&root, &mut is_left_out, &mut see, self.cancel);
+        let walked = self.before.changed_since(&root, &mut is_left_out, self.cancel);
         check_cancelled(self.cancel)?;
-        walked.map_err(|e| Error::io("list", workspace.root.path(), e))?;
+        let mut changed = walked.map_err(|e| Error::io("list", workspace.root.path(), e))?;
         changed
             .retain(|path| !own.contains(path) && !real.has(path) && self.selection.of(path, false) == Choice::Taken);
         changed.sort_unstable();
@@ -352,6 +351,10 @@ impl<'a> Collector<'a> {
             noted.note(path);
         }
         Ok(noted)
+    }
+
+    fn is_unchanged(&self, path: &Path, below: &Below) -> bool {
+        is_unchanged(self.engine.workspace.protocol, self.before, path, &below.stat)
     }
 
     fn is_copy(&self) -> bool {

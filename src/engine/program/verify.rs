@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::conflict;
 use crate::cancel::CancelToken;
+use crate::commit::protocol::Protocol;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::state::StateFolder;
 use crate::engine::transaction::Transaction;
@@ -13,7 +14,7 @@ use crate::engine::view::RealPaths;
 use crate::error::{Conflict, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Stat};
 use crate::request::Request;
-use crate::view::{SeenNow, TreeBefore};
+use crate::view::TreeBefore;
 
 /// Lists what is in the workspace, before a view of it is made.
 pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &CancelToken) -> Result<TreeBefore> {
@@ -27,9 +28,11 @@ pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &Cancel
     before.map_err(|e| Error::io("list", workspace.root.path(), e))
 }
 
-/// What a file of the workspace shows of its changes.
-pub(super) fn seen(now: &Stat) -> SeenNow {
-    SeenNow { inode: now.identity.inode, changed: now.changed, is_folder: now.kind == FileKind::Folder }
+/// Returns whether what is at a path was there before the view was made, and nobody has changed it since; of a folder only
+/// whether it was there.
+pub(super) fn is_unchanged(protocol: &Protocol, before: &TreeBefore, path: &Path, now: &Stat) -> bool {
+    let is_old = || now.kind == FileKind::Folder || (protocol.is_before)(now.changed, before.since());
+    before.was_at(path, now.identity.inode) && is_old()
 }
 
 /// Verifies that a plan, as it was read under its locks, is about the files that the program saw, at the very paths at
@@ -41,7 +44,7 @@ pub(super) fn verify(before: &TreeBefore, begun: &Transaction<'_>, request: &Req
     let conflicts: Vec<Conflict> = begun
         .targets()
         .filter(|(path, target)| {
-            let is_changed = target.is_some_and(|target| !before.is_unchanged(path, seen(&target.stat)));
+            let is_changed = target.is_some_and(|target| !is_unchanged(begun.protocol(), before, path, &target.stat));
             is_changed || !is_asked(path)
         })
         .map(|(path, _)| Conflict { path: path.to_owned(), by_another_program: true, ..Conflict::default() })

@@ -19,6 +19,7 @@ use super::store::lock::Locks;
 use super::store::snapshot::Snapshot;
 use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
+use crate::commit::protocol::Protocol;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::path::{STATE_FOLDER, shown};
 use crate::request::validate::{self, PathRule};
@@ -85,6 +86,11 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
+    }
+
+    /// The protocol of its engine.
+    pub(super) fn protocol(&self) -> &'static Protocol {
+        self.engine.workspace.protocol
     }
 
     /// The paths that it changes, each with the file that was read there, if there is one; none for a dry run.

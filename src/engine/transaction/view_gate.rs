@@ -51,7 +51,9 @@ impl Transaction<'_> {
             return Ok(Went::Over(self.plan));
         };
         match seen.take() {
-            Some(seen) if seen.plan == ready.prepared.plan.hash() => Ok(Went::Over(self.commit_seen(ready, seen)?)),
+            Some(seen) if (engine.workspace.protocol.is_same_plan)(&seen.plan, &ready.prepared.plan.hash()) => {
+                Ok(Went::Over(self.commit_seen(ready, seen)?))
+            }
             // Only a request that means the same for any content may be made again.
             Some(_) => {
                 let message = "another program changed the files while the check ran in a view";

@@ -49,6 +49,7 @@
 //! | originals with other names not copied | J10 | `hard_links` |
 //! | the target of a symlink that came out not compared | J5 | somebody who links; [`symlinks`] |
 //! | a folder that goes not looked into, told by its inode alone; folders rolled back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
+//! | a plan committed that the checks in a view have not seen; a file that others changed while a program ran | – | a meddling check, a second writer; [`views`] |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -86,6 +87,7 @@ mod recovered;
 mod scenes;
 mod symlinks;
 mod syncs;
+mod views;
 
 /// A protocol that is broken.
 fn broken(protocol: Protocol) -> &'static Protocol {
