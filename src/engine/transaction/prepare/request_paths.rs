@@ -76,11 +76,18 @@ impl RequestPaths {
             parts.push(Part {
                 is_left: entry.vacates(),
                 removes_folder: matches!(entry.change, Change::RemoveFolder),
-                last_link: if is_itself { LastLink::Keep } else { subject.last_link },
+                last_link: if is_itself {
+                    LastLink::Keep
+                } else if entry.is_of_folder() {
+                    LastLink::Folder
+                } else {
+                    subject.last_link
+                },
                 ..subject
             });
             if let Some(to) = entry.destination() {
-                parts.push(part(DESTINATION, to.path.clone(), true));
+                // Whatever is there is replaced, and a symlink is not followed to another file.
+                parts.push(Part { last_link: LastLink::Keep, ..part(DESTINATION, to.path.clone(), true) });
             }
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
@@ -284,7 +291,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
         match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
             Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
             None if place.stat.is_some() && part.is_new && makes_way(&place.path) => place.make_way(),
-            None if part.removes_folder && !place.is_link => place.make_way(),
+            None if part.removes_folder => place.make_way(),
             None => {}
         }
     }
@@ -320,6 +327,9 @@ impl Part {
             (SUBJECT, Change::MakeFolder) if is_folder(place) => {
                 return Some((ErrorKind::FileExists, format!("{path} is a folder already")));
             }
+            (SUBJECT, Change::MakeFolder) if place.is_symlink() && !is_free => {
+                return Some((ErrorKind::FileExists, format!("{path} is there already, as a symlink")));
+            }
             (SUBJECT, Change::Copy { .. } | Change::MakeFolder) => IfExists::Fail,
             (SUBJECT, Change::RemoveFolder) => return self.refuse_removal(place),
             (ORIGIN, _) => return self.refuse_origin(place),
@@ -354,8 +364,8 @@ impl Part {
         match &place.stat {
             None if place.within.is_some() => None,
             None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),
-            Some(_) if place.is_link => {
-                Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, not a folder")))
+            Some(_) if place.is_symlink() => {
+                Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, not a folder: use `delete`")))
             }
             Some(_) => Some((ErrorKind::NotARegularFile, format!("{path} is not a folder: use `delete`"))),
         }
