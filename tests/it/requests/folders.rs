@@ -145,19 +145,6 @@ fn an_immutable_folder_is_not_removed() {
     });
 }
 
-/// Set-user-id of a folder says nothing, and set-group-id lets nobody act as another.
-#[test]
-fn a_folder_may_hand_on_its_group_and_may_not_have_set_user_id() {
-    let workspace = workspace();
-    let with = |path: &str, mode: &str| json!({ "file_path": path, "make_folder": true, "mode": mode });
-    for mode in ["4755", "6755"] {
-        workspace.finds(&files(&[with("new", mode)]), &[(ErrorKind::ValidationFailed, "files/0/mode")]);
-    }
-    workspace.apply(&files(&[with("group", "2775"), with("sticky", "1777"), with("both", "3770")])).unwrap();
-    let modes = ["group", "sticky", "both"].map(|path| workspace.mode(path));
-    assert_eq!(modes, [0o2775, 0o1777, 0o3770]);
-}
-
 #[test]
 fn a_symlink_is_no_folder() {
     let workspace = workspace();

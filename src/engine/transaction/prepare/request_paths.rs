@@ -285,10 +285,14 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let left = places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.clone());
     let left: HashSet<RelPath> = left.collect();
     let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
+    // Where a folder is to be made although something else stays there, that is the error.
+    let made = places.iter().filter(|(part, _)| part.makes_folder()).map(|(_, place)| place.path.clone());
+    let made: HashSet<RelPath> = made.collect();
     // Something in it is removed, or the folder itself.
     let makes_way = |path: &RelPath| folders.contains(path.as_path()) || left.contains(path);
     for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
-        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
+        let is_in_the_way = |file: &RelPath| !left.contains(file) && !made.contains(file);
+        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(is_in_the_way)) {
             Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
             None if place.stat.is_some() && part.is_new && makes_way(&place.path) => place.make_way(),
             None if part.removes_folder => place.make_way(),
@@ -298,6 +302,11 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
 }
 
 impl Part {
+    /// Returns whether the request makes a folder there.
+    fn makes_folder(&self) -> bool {
+        self.last_link == LastLink::Folder && !self.removes_folder
+    }
+
     /// Returns whether there will be a file.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {

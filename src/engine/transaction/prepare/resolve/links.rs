@@ -33,16 +33,24 @@ impl Resolver<'_> {
         }
         let is_taken = |link: &RelPath| self.taken_links.contains(link) || self.links_to_folders.contains(link);
         let Some(link) = self.links_on_the_way(followed)?.into_iter().find(is_taken) else { return Ok(()) };
-        let real = self.workspace.fs().canonical(&self.workspace.root.path().join(followed)).ok();
-        let real = real.map(|real| name.map_or_else(|| real.clone(), |name| real.join(name)));
-        let real = real.as_deref().and_then(|real| real.strip_prefix(self.workspace.root.path()).ok());
-        let real = real.map_or_else(String::new, |real| format!(" ({})", real.display()));
+        let whole = name.map_or_else(|| followed.to_owned(), |name| followed.join(name));
+        let real = self.really(followed, &whole).map_or_else(String::new, |real| format!(" ({})", real.display()));
         let message = format!(
             "{} leads through {link}, a symlink that another entry takes away or replaces: give its path without the \
              symlink{real}, or send two requests",
             path.display()
         );
         Err(Error::new(ErrorKind::NotARegularFile, message).at(path))
+    }
+
+    /// A path in the root without symlinks: those above what is there of `followed` are resolved.
+    fn really(&self, followed: &Path, whole: &Path) -> Option<PathBuf> {
+        let root = self.workspace.root.path();
+        let of = |there: &Path| Some((there.to_owned(), self.workspace.fs().canonical(&root.join(there)).ok()?));
+        let (there, real) = followed.ancestors().find_map(of)?;
+        let (real, rest) = (real.strip_prefix(root).ok()?, whole.strip_prefix(there).ok()?);
+        // Joining an empty path would add a slash.
+        Some(if rest.as_os_str().is_empty() { real.to_owned() } else { real.join(rest) })
     }
 
     /// The symlinks in the root that are followed on the way to a path in it, itself included, as far as that leads.
