@@ -32,7 +32,7 @@ pub(crate) use control::MakeFailure;
 use control::MakeStep;
 pub(crate) use copy::TreeCopy;
 use held::OWN_PROGRAM;
-pub(crate) use layer::{WrittenLayer, delete};
+pub(crate) use layer::{PutInView, WrittenLayer, delete};
 use mounts::Real;
 pub(crate) use mounts::real_in;
 #[cfg(feature = "cli")]

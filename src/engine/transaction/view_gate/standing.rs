@@ -1,6 +1,6 @@
 //! A view for checks: made, filled, and looked at when they have ended.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ use crate::index::EntryIndex;
 use crate::limits;
 use crate::path::RelPath;
 use crate::path::bounds::VCS_FOLDERS;
-use crate::plan::{FileState, LINK_MODE, NewContent, Plan, PlannedChange};
-use crate::view::{Overlay, OverlayOrder, TreeCopy, View, real_in};
+use crate::plan::{Entry, FileState, LINK_MODE, NewContent, Plan, PlannedChange};
+use crate::view::{Overlay, OverlayOrder, PutInView, TreeCopy, View, real_in};
 
 /// A new file as the checks left it.
 #[derive(Debug)]
@@ -158,18 +158,24 @@ impl Standing<'_> {
         self.workspace.fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))
     }
 
-    /// The new files that the checks have changed.
+    /// The new files that the checks have changed. It is an error if one of them, or of the new folders, is gone.
     pub(super) fn left(&self, plan: &Plan, run: Run<'_>) -> Result<Vec<LeftInView>> {
         let (mut left, mut room) = (Vec::new(), limits::REQUEST_BYTES);
         for (index, entry) in plan.entries.numbered() {
+            let gone = || {
+                let message = format!("the check removed {}, which it was to check, or its folder", entry.path);
+                Error::new(ErrorKind::CheckFailed, message).at(entry.path.as_path())
+            };
+            if let PlannedChange::Folder | PlannedChange::FileToFolder(_) = entry.change {
+                let parent = self.workspace.find_folder(&self.workspace.root, entry.path.parent())?.ok_or_else(gone)?;
+                let stat = self.workspace.stat(Name::new(&parent, entry.path.name()))?;
+                stat.filter(|stat| stat.kind == FileKind::Folder).ok_or_else(gone)?;
+                continue;
+            }
             let (PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new)) =
                 &entry.change
             else {
                 continue;
-            };
-            let gone = || {
-                let message = format!("the check removed {}, which it was to check, or its folder", entry.path);
-                Error::new(ErrorKind::CheckFailed, message).at(entry.path.as_path())
             };
             let folder = self.workspace.find_folder(&self.workspace.root, entry.path.parent())?.ok_or_else(gone)?;
             let name = Name::new(&folder, entry.path.name());
@@ -202,9 +208,14 @@ impl Standing<'_> {
     /// What else they have changed, which nobody will see.
     pub(super) fn dropped(&self, plan: &Plan, lower: &Workspace) -> Result<Dropped> {
         let Some(folder) = &self.folder else { return Ok(Dropped::default()) };
-        let ours: HashSet<&Path> = plan.entries.iter().map(|entry| entry.path.as_path()).collect();
+        let put = |entry: &Entry| match entry.change {
+            PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_) => PutInView::File,
+            _ => PutInView::NoFile,
+        };
+        let ours: HashMap<&Path, PutInView> =
+            plan.entries.iter().map(|entry| (entry.path.as_path(), put(entry))).collect();
         let lower = lower.fs().path_to(&lower.root);
-        let changed = folder.layer(matches!(self.view, View::Copy(_))).changed(&lower, |path| ours.contains(path));
+        let changed = folder.layer(matches!(self.view, View::Copy(_))).changed(&lower, |path| ours.get(path).copied());
         let (count, paths) =
             changed.map_err(|e| Error::io("list what is written in", self.workspace.root.path(), e))?;
         Ok(Dropped { count, paths })
