@@ -1,7 +1,10 @@
 //! Prints results to stdout and messages for people to stderr.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
+use std::ops::Bound;
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
@@ -138,6 +141,30 @@ pub(crate) fn diff(text: &str) -> String {
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
+}
+
+/// The number of files, and of folders among `folders` that would not be told by a file: those in which nothing else
+/// changes, and in whose place, or above which, there is no file of `paths`. So an answer and the log, which also has the
+/// folders that files needed, count the same.
+pub(crate) fn extent(files: usize, paths: &[&Path], folders: &[&Path]) -> String {
+    let all: BTreeSet<&Path> = paths.iter().chain(folders).copied().collect();
+    let paths: HashSet<&Path> = paths.iter().copied().collect();
+    let by_itself = |folder: &&&Path| {
+        let next = all.range::<Path, _>((Bound::Excluded(**folder), Bound::Unbounded)).next();
+        let is_within = next.is_some_and(|next| next.starts_with(folder));
+        !is_within && !folder.ancestors().any(|above| paths.contains(above))
+    };
+    let folders = folders.iter().filter(by_itself).count();
+    match (files, folders) {
+        (_, 0) => count(files, "file"),
+        (0, _) => count(folders, "folder"),
+        _ => format!("{}, {}", count(files, "file"), count(folders, "folder")),
+    }
+}
+
+/// The word for a change, in a column that a longer one widens.
+pub(crate) fn kind_column(kind: &str) -> String {
+    format!("{kind:7} ")
 }
 
 #[cfg(test)]

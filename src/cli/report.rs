@@ -1,9 +1,10 @@
 //! A report as text for people.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::options::CommonOptions;
-use super::output::{HEADING, NAME, NOTE, count, diff, styled};
+use super::output::{self, HEADING, NAME, NOTE, count, diff, kind_column, styled};
 use crate::check::{CheckRun, Dropped};
 use crate::engine::report::{FileReport, Operation, Report, Reverted};
 use crate::path::{one_line, shown};
@@ -16,7 +17,12 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -
     let mut text = String::new();
     if report.dry_run {
         for file in &report.files {
-            text.push_str(&diff(file.extras.diff.as_deref().unwrap_or_default()));
+            let shown = file.extras.diff.as_deref().unwrap_or_default();
+            if file.operation != Operation::None && !shown.contains("+++ ") {
+                // A folder, and a file that only moves, or is empty, has no lines to name it.
+                push_file(&mut text, file, options);
+            }
+            text.push_str(&diff(shown));
         }
         return text;
     }
@@ -87,13 +93,18 @@ pub(crate) fn warning_of(warning: &str) -> String {
 /// `3 files, 5 edits`.
 fn extent(report: &Report) -> String {
     let edits = report.files.iter().map(FileReport::edits_that_changed).sum();
-    let files = count(report.files.len(), "file");
+    let is_folder = |file: &&FileReport| matches!(file.operation, Operation::Folder | Operation::RemoveFolder);
+    let (folders, files): (Vec<_>, Vec<_>) = report.files.iter().partition(is_folder);
+    let folders: Vec<&Path> = folders.into_iter().map(|file| &*file.path).collect();
+    let moved = files.iter().filter_map(|file| file.extras.renamed_to.as_deref());
+    let paths: Vec<&Path> = files.iter().map(|file| &*file.path).chain(moved).collect();
+    let files = output::extent(files.len(), &paths, &folders);
     if edits == 0 { files } else { format!("{files}, {}", count(edits, "edit")) }
 }
 
 fn push_file(text: &mut String, file: &FileReport, options: &CommonOptions) {
     let path = styled(HEADING, shown(options.shown(&file.path)));
-    let _ = write!(text, "  {:8}{path}", file.operation.as_str());
+    let _ = write!(text, "  {}{path}", kind_column(file.operation.as_str()));
     if let Some(to) = &file.extras.renamed_to {
         let _ = write!(text, " -> {}", shown(options.shown(to)));
     }

@@ -450,6 +450,14 @@ impl Fs for FaultFs {
         self.inner.lock_holder(folder)
     }
 
+    fn is_read_only(&self, folder: &Handle) -> io::Result<bool> {
+        self.inner.is_read_only(folder)
+    }
+
+    fn moves_folders(&self, folder: &Handle) -> io::Result<bool> {
+        self.inner.moves_folders(folder)
+    }
+
     fn project(&self, handle: &Handle) -> io::Result<Project> {
         self.inner.project(handle)
     }

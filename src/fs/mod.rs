@@ -350,6 +350,14 @@ pub trait Fs: fmt::Debug + Send + Sync {
     }
     /// The file system that a folder is on.
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
+    /// Returns whether nothing can be written through the mount of a folder.
+    fn is_read_only(&self, _folder: &Handle) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// Returns whether every folder on the file system of one can be renamed, as far as that is known.
+    fn moves_folders(&self, _folder: &Handle) -> io::Result<bool> {
+        Ok(true)
+    }
     /// The machine and the process.
     fn host(&self) -> io::Result<Host>;
     /// The wall clock, which may jump.

@@ -310,12 +310,29 @@ impl Plan {
             _ => true,
         });
         if let Some(clash) = files.iter().find(|entry| index.contains_key(&entry.path)) {
-            let message = format!("{} would be a file and a folder at once: name another file", clash.path);
-            let error = Error::new(ErrorKind::NotARegularFile, message).at(clash.path.as_path());
-            return Err(error.asked_by(clash.asked_by));
+            let error = Error::new(ErrorKind::NotARegularFile, clash_of(clash, &entries, &files));
+            return Err(error.at(clash.path.as_path()).asked_by(clash.asked_by));
         }
         entries.append(&mut files);
         Ok(Self { entries: entries.into() })
+    }
+}
+
+/// Why a path cannot be both a folder, for one of `folders` or `files`, and what an entry puts there.
+fn clash_of(clash: &Entry, folders: &[Entry], files: &[Entry]) -> String {
+    let path = &clash.path;
+    let is_link =
+        matches!(&clash.change, PlannedChange::Create(new) | PlannedChange::Edit(_, new) if new.state.is_link());
+    let within = |entry: &&Entry| entry.path != *path && entry.path.as_path().starts_with(path.as_path());
+    // What is deepest, files first, is what was asked for.
+    let beneath = files.iter().find(within).or_else(|| folders.iter().rev().find(within));
+    match beneath.filter(|_| is_link) {
+        Some(beneath) => format!(
+            "{} would be beneath {path}, where the request puts a symlink: give its path without the symlink, or send \
+             two requests",
+            beneath.path
+        ),
+        None => format!("{path} would be a file and a folder at once: name another file"),
     }
 }
 

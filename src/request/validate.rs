@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
@@ -174,6 +175,12 @@ pub fn check_target(index: usize, target: &[u8], findings: &mut Findings) {
         "`symlink_to` has a NUL byte, which no path can have".to_owned()
     } else if target.len() > limits::PATH_BYTES {
         format!("`symlink_to` is too long: {} bytes at most", limits::PATH_BYTES)
+    } else if std::str::from_utf8(target).is_ok() && has_escaped_byte(target) {
+        format!(
+            "`symlink_to` {} has what answers write for a byte that is not UTF-8, and no request can have such a byte: make \
+             the symlink yourself",
+            shown(Path::new(OsStr::from_bytes(target)))
+        )
     } else {
         return;
     };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
 
-use super::layer::{LayerFiles, Written, differs, walk};
+use super::layer::{LayerFiles, PutInView, Written, differs, walk};
 use crate::cancel::CancelToken;
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -133,21 +133,27 @@ impl CopyMarks {
     }
 }
 
-/// The files of a copy that were made, written or removed since, and their number; nothing that is `left_out`.
-pub(super) fn changed(copy: &Path, from: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<(usize, Vec<PathBuf>)> {
+/// The files of a copy that were made, written or removed since, and their number; no new file that was put there.
+pub(super) fn changed(
+    copy: &Path,
+    from: &Path,
+    put: impl Fn(&Path) -> Option<PutInView>,
+) -> io::Result<(usize, Vec<PathBuf>)> {
     let mut changed = LayerFiles::default();
+    let left_out = |path: &Path| put(path) == Some(PutInView::File);
     walk(copy, &left_out, &mut |path, now| {
         let below = from.join(path).symlink_metadata().ok();
         // A folder that is real is a symlink here.
         let is_real = now.is_symlink() && below.as_ref().is_some_and(Metadata::is_dir);
-        if !now.is_dir() && !is_real && differs(now, below.as_ref()) {
+        let is_other = put(path).is_some() || differs(now, below.as_ref());
+        if !now.is_dir() && !is_real && is_other {
             changed.note(path);
         }
         true
     })?;
     walk(from, &left_out, &mut |path, below| {
         let was_copied = below.is_file() || below.is_symlink();
-        if was_copied && copy.join(path).symlink_metadata().is_err() {
+        if was_copied && put(path).is_none() && copy.join(path).symlink_metadata().is_err() {
             changed.note(path);
         }
         true

@@ -111,13 +111,25 @@ impl WrittenLayer<'_> {
     }
 
     /// The files that were made, written or removed, and their number: what differs from `lower`, relative to it. A folder
-    /// that was removed or replaced counts as one. Nothing of the state folder is among them, and nothing that is `left_out`.
-    pub(crate) fn changed(&self, lower: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<(usize, Vec<PathBuf>)> {
+    /// that was removed or replaced counts as one. Nothing of the state folder is among them, no new file that was put
+    /// there, and nothing `put` there is missed.
+    pub(crate) fn changed(
+        &self,
+        lower: &Path,
+        put: impl Fn(&Path) -> Option<PutInView>,
+    ) -> io::Result<(usize, Vec<PathBuf>)> {
         if self.copied.is_some() {
-            return copy::changed(&self.path, lower, left_out);
+            return copy::changed(&self.path, lower, put);
         }
         let mut changed = LayerFiles::default();
+        let left_out = |path: &Path| put(path) == Some(PutInView::File);
         walk(&self.path, &left_out, &mut |path, now| {
+            if put(path).is_some() {
+                if !now.is_dir() && !is_whiteout(now) {
+                    changed.note(path);
+                }
+                return true;
+            }
             let below = lower.join(path).symlink_metadata().ok();
             let is_replaced = || below.is_some() && is_opaque(&self.path.join(path));
             let is_other = if now.is_dir() { is_replaced() } else { differs(now, below.as_ref()) };
@@ -128,6 +140,15 @@ impl WrittenLayer<'_> {
         })?;
         Ok(changed.sorted())
     }
+}
+
+/// What was put at a path of a view before a program ran in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PutInView {
+    /// A file or a symlink: whoever put it there looks at it himself.
+    File,
+    /// A folder, or nothing: a file that is there now is the program's.
+    NoFile,
 }
 
 /// The files that differ: how many, and the first of them.

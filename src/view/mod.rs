@@ -34,7 +34,7 @@ pub(crate) use control::MakeFailure;
 use control::MakeStep;
 pub(crate) use copy::{CopyMarks, TreeCopy};
 use held::OWN_PROGRAM;
-pub(crate) use layer::{Written, WrittenFile, WrittenKind, WrittenLayer, delete};
+pub(crate) use layer::{PutInView, Written, WrittenFile, WrittenKind, WrittenLayer, delete};
 use mounts::Real;
 pub(crate) use mounts::real_in;
 #[cfg(feature = "cli")]

@@ -118,7 +118,8 @@ impl FileRequestJson {
         let others = |but: &str| given.iter().any(|(name, given)| *given && *name != but);
         let place = || at_file(index, None);
         if !others("") {
-            let message = "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`";
+            let message = "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`; or in a plan \
+                           `symlink_to`, `make_folder` or `remove_folder`";
             findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if delete && others("delete") {
             let message = format!("{} exclude each other: `delete` goes alone", names());

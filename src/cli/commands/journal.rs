@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::args::JournalArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
-use crate::cli::output::{Answer, GOOD, NAME, count, styled};
+use crate::cli::output::{Answer, GOOD, NAME, count, kind_column, styled};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::fs::input;
 use crate::identity::Identity;
@@ -92,7 +92,7 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
 
 fn push(text: &mut String, entry: EntryIndex, record: &Record) {
     let change = &record.change;
-    let _ = writeln!(text, "{} {:8}{}", journal::slot_name(entry), change.kind(), record.path);
+    let _ = writeln!(text, "{} {}{}", journal::slot_name(entry), kind_column(change.kind()), record.path);
     for (name, state) in [("before", change.before()), ("after", change.after())] {
         if let Some(state) = state {
             let (digest, mode) = (state.digest, state.mode);

@@ -1,11 +1,12 @@
 //! `txedit log`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::cli::args::LogArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
-use crate::cli::output::{Answer, NAME, count, styled};
+use crate::cli::output::{Answer, NAME, extent, kind_column, styled};
 use crate::cli::report::warning_of;
 use crate::engine::report::Logged;
 use crate::error::Result;
@@ -24,7 +25,7 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
         push(&mut text, one);
         if options.verbose {
             for (kind, path) in &one.files {
-                let _ = writeln!(text, "    {kind:8}{}", shown(path));
+                let _ = writeln!(text, "    {}{}", kind_column(kind), shown(path));
             }
         }
     }
@@ -46,7 +47,13 @@ pub(super) fn push(text: &mut String, one: &Logged) {
         let _ = writeln!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, one_line(why));
         return;
     }
-    let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, files(one.files.iter().map(|(kind, _)| kind)));
+    let _ = write!(
+        text,
+        "{}  {}  {}",
+        styled(NAME, &one.id),
+        one.time,
+        files(one.files.iter().map(|(kind, path)| (kind.as_str(), &**path)))
+    );
     if !one.reverts.is_empty() {
         let _ = write!(text, "  undoes {}", one.reverts.join(", "));
     }
@@ -59,9 +66,13 @@ pub(super) fn push(text: &mut String, one: &Logged) {
     text.push('\n');
 }
 
-/// The number of files among changes of these kinds, as an answer to the change itself counts them: without folders.
-pub(super) fn files<'k>(kinds: impl Iterator<Item = &'k String>) -> String {
-    count(kinds.filter(|kind| !matches!(kind.as_str(), "folder" | "remove_folder")).count(), "file")
+/// The number of files and folders among these changes, each with its kind, as an answer to the change itself counts
+/// them.
+pub(super) fn files<'k>(changes: impl Iterator<Item = (&'k str, &'k Path)>) -> String {
+    let (folders, files): (Vec<_>, Vec<_>) = changes.partition(|(kind, _)| matches!(*kind, "folder" | "remove_folder"));
+    let paths = |of: Vec<(&'k str, &'k Path)>| of.into_iter().map(|(_, path)| path).collect::<Vec<_>>();
+    let (files, folders) = (paths(files), paths(folders));
+    extent(files.len(), &files, &folders)
 }
 
 /// The warnings about these transactions.

@@ -21,20 +21,21 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     let mut shown = options.engine()?.show(&args.id)?;
     let mut text = String::new();
     push(&mut text, &shown.logged);
+    let kinds = shown.files.iter().map(|file| file.kind.len()).max().unwrap_or(0).max(7);
     let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {
         let lines = match file.lines {
             Some((added, removed)) => format!("{} -{removed}", styled(GOOD, format!("+{added}"))),
             None => "?".to_owned(),
         };
-        let _ = writeln!(text, "  {:8}{:width$}  {lines}", file.kind, path::shown(&file.path));
+        let _ = writeln!(text, "  {:kinds$} {:width$}  {lines}", file.kind, path::shown(&file.path));
     }
     let lines = || shown.files.iter().filter_map(|file| file.lines);
     let (added, removed) = lines().fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed));
     let _ = write!(
         text,
         "  {}, {} added, {removed} removed",
-        files(shown.files.iter().map(|file| &file.kind)),
+        files(shown.files.iter().map(|file| (file.kind.as_str(), &*file.path))),
         count(added, "line")
     );
     let untold = shown.files.iter().filter(|file| file.lines.is_none()).count();

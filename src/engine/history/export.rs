@@ -66,6 +66,12 @@ pub(crate) fn link_header(before: Option<&FileState>, after: Option<&FileState>)
     }
 }
 
+/// A diff with these lines above it. What is the same symlink before and after, and only moved, has neither.
+pub(crate) fn under_link_header(before: Option<&FileState>, after: Option<&FileState>, diff: String) -> String {
+    let stays = before.is_some_and(FileState::is_link) && after.is_some_and(FileState::is_link);
+    if stays && diff.is_empty() { diff } else { format!("{}{diff}", link_header(before, after)) }
+}
+
 /// The mode that git records.
 const fn git_mode(state: &FileState) -> &'static str {
     if state.is_link() {

@@ -424,8 +424,7 @@ fn shown_file(
             };
             let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));
             let text = diff::unified(old, new, &old_name, &new_name, diff_bytes);
-            let kinds = export::link_header(change.before(), change.after());
-            (Some(diff::count(old, new)), format!("{kinds}{text}"))
+            (Some(diff::count(old, new)), export::under_link_header(change.before(), change.after(), text))
         }
         (None, _) => (None, "(its original is gone)\n".to_owned()),
         (_, None) => (None, "(the file changed since; its new content is no longer known)\n".to_owned()),

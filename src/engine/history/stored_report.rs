@@ -57,15 +57,21 @@ pub(crate) struct Rewritten {
 }
 
 impl Rewritten {
-    /// Adds it to the report of its file.
-    pub(crate) fn tell(&self, files: &mut [FileReport]) {
+    /// Says so in the report of its file, and nothing else.
+    pub(crate) fn warn<'f>(&self, files: &'f mut [FileReport]) -> Option<&'f mut FileReport> {
         let path = self.path.as_path();
         let file = match self.asked_by {
             Some(FileIndex(file)) => files.get_mut(file),
             None => files.iter_mut().find(|file| file.path == path.into()),
-        };
-        let Some(file) = file else { return };
+        }?;
         file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
+        Some(file)
+    }
+
+    /// Adds it to the report of its file.
+    pub(crate) fn tell(&self, files: &mut [FileReport]) {
+        let path = self.path.as_path();
+        let Some(file) = self.warn(files) else { return };
         let is_backup = file.extras.backup.as_deref() == Some(path);
         // A rename has two entries: the report is not about the old name, where nothing was to be left.
         let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);

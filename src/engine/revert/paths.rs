@@ -36,9 +36,12 @@ impl<'a> RevertPaths<'a> {
 }
 
 impl Targets for RevertPaths<'_> {
-    /// What was changed is what is at the very path: a symlink in its place is another thing.
+    /// What was changed is what is at the very path: a symlink in its place is another thing. Where a file or symlink
+    /// took the place of a folder, that folder is made again.
     fn paths(&self) -> impl Iterator<Item = (&AskedPath, LastLink)> {
-        self.paths.iter().map(|path| (path, LastLink::Keep))
+        let became_file = |record: &Record| matches!(record.change, RecordedChange::FolderToFile { .. });
+        let last = move |record| if became_file(record) { LastLink::Folder } else { LastLink::Keep };
+        self.paths.iter().zip(self.entries).map(move |(path, record)| (path, last(record)))
     }
 
     /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the

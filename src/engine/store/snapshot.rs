@@ -103,6 +103,24 @@ pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
     Ok(())
 }
 
+/// Verifies that a folder can be removed at all; `path` is the one to report. What is in it is another matter.
+pub(crate) fn check_removable(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<()> {
+    let refuse = |kind, why: &str| {
+        let path = path();
+        Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
+    };
+    if folder.mount_root {
+        return refuse(ErrorKind::MountPoint, "is a mount point, which cannot be removed");
+    }
+    if folder.immutable {
+        return refuse(ErrorKind::Immutable, "is immutable (chattr +i); clear the flag first");
+    }
+    if folder.append_only {
+        return refuse(ErrorKind::Immutable, "is append-only (chattr +a); clear the flag first");
+    }
+    Ok(())
+}
+
 /// Verifies that this user can edit, replace, move or delete a file in `folder` at all.
 pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     check_replaceable(user, name, stat, folder)?;

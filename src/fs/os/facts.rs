@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use rustix::fs::{IFlags, fstatfs};
+use rustix::fs::{IFlags, StatVfsMountFlags, fstatfs, fstatvfs};
 use rustix::process::{Gid, getegid, geteuid};
 use rustix::thread::CapabilitySet;
 
@@ -132,13 +132,41 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
 /// Only the mount table tells them: all FUSE file systems have one magic number, and on btrfs `stat` shows devices
 /// other than the file system's own.
 pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
+    let [device, kind, _] = mount_entry(mount)?;
+    Some((device, kind))
+}
+
+/// The same with the options of the file system, which are not those of the mount.
+fn mount_entry(mount: u64) -> Option<[String; 3]> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     // The columns: mount, parent, device, further ones of which some are optional, a dash, the type.
     let mut columns = table.lines().map(|line| line.split(' '));
     let mut columns = columns.find_map(|mut columns| (columns.next()?.parse() == Ok(mount)).then_some(columns))?;
     let device = columns.nth(1)?.to_owned();
     columns.find(|column| *column == "-")?;
-    Some((device, columns.next()?.to_owned()))
+    let kind = columns.next()?.to_owned();
+    let options = columns.nth(1)?.to_owned();
+    Some([device, kind, options])
+}
+
+pub(super) fn is_read_only(folder: &File) -> io::Result<bool> {
+    Ok(retry(|| fstatvfs(folder))?.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// Returns whether every folder can be renamed. On an overlay without `redirect_dir` one of a lower layer cannot, and
+/// nothing but a rename tells which layer a folder is of.
+pub(super) fn moves_folders(folder: &File) -> io::Result<bool> {
+    if magic(folder)? != OVERLAY {
+        return Ok(true);
+    }
+    let options = mount_entry(stat::of(folder)?.mount).map(|[.., options]| options).unwrap_or_default();
+    // It is shown where it is not what the module does by default.
+    let by_default = || {
+        let set = std::fs::read_to_string("/sys/module/overlay/parameters/redirect_dir");
+        set.is_ok_and(|set| set.trim_end() == "Y")
+    };
+    let asked = options.split(',').find_map(|option| option.strip_prefix("redirect_dir="));
+    Ok(asked.map_or_else(by_default, |how| how == "on"))
 }
 
 /// How a file system survives a power loss.

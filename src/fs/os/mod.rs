@@ -160,6 +160,14 @@ impl Fs for OsFs {
         project::set(file(handle)?, project)
     }
 
+    fn is_read_only(&self, folder: &Handle) -> io::Result<bool> {
+        facts::is_read_only(file(folder)?)
+    }
+
+    fn moves_folders(&self, folder: &Handle) -> io::Result<bool> {
+        facts::moves_folders(file(folder)?)
+    }
+
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
         facts::file_system(file(folder)?)
     }

@@ -83,6 +83,15 @@ pub(super) fn relative(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
     path
 }
 
+/// The path in the workspace, with symlinks resolved except one at its end.
+fn itself(path: &Path, files: &UserFiles) -> PathBuf {
+    let path = path.strip_prefix(ROOT).unwrap_or(path);
+    match path.parent().zip(path.file_name()) {
+        Some((folder, name)) => relative(folder, Path::new(ROOT), files).join(name),
+        None => path.to_owned(),
+    }
+}
+
 /// Judges whether an answer about files is true. `request` is the request, if there was one.
 pub fn judge_answer(
     compared: ScenarioComparison<'_>,
@@ -139,17 +148,23 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
 /// The places of a file among all `files` of a report before and after.
 pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles) -> (PathBuf, PathBuf) {
     let path = file.path.strip_prefix(ROOT).unwrap_or(&file.path);
-    let source =
-        if is_about_link(file, path, before) { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
-    // A symlink that another entry takes away leads nowhere.
-    let leaves = |to: &Path| {
-        let is_it = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path) == to;
-        let vacates = |other: &FileReport| other.extras.renamed_to.is_some() || other.hash_after.is_none();
-        files.iter().any(|other| is_it(other) && is_about_link(other, to, before) && vacates(other))
+    // A folder that takes the place of a symlink has what is put beneath it.
+    let in_new_folder = |path: &Path| {
+        let is_above = |other: &FileReport| path.starts_with(other.path.strip_prefix(ROOT).unwrap_or(&other.path));
+        let was_link = |other: &FileReport| {
+            let at = other.path.strip_prefix(ROOT).unwrap_or(&other.path);
+            before.get(at).is_some_and(|entry| entry.kind == FileKind::Symlink)
+        };
+        files.iter().any(|other| other.operation == Operation::Folder && is_above(other) && was_link(other))
     };
+    let is_itself = is_about_link(file, path, before) || in_new_folder(path);
+    let source = if is_itself { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
     let goal = match &file.extras.renamed_to {
-        Some(to) if leaves(to.strip_prefix(ROOT).unwrap_or(to)) => to.strip_prefix(ROOT).unwrap_or(to).to_owned(),
-        Some(to) => relative(to, Path::new(ROOT), before),
+        Some(to) if in_new_folder(to.strip_prefix(ROOT).unwrap_or(to)) => {
+            to.strip_prefix(ROOT).unwrap_or(to).to_owned()
+        }
+        // A symlink there is replaced itself.
+        Some(to) => itself(to, before),
         None => source.clone(),
     };
     (source, goal)

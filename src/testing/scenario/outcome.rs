@@ -184,8 +184,8 @@ impl ScenarioWorld {
             let all = report.files.iter().filter(|other| places(other, &report.files, base).1 == goal);
             let is_retaken = file.hash_after.is_none() && all.count() > 1;
             let led = match goal.parent().zip(goal.file_name()) {
-                // A symlink itself, wherever it leads.
-                Some((folder, name)) if file.extras.symlink_to.is_some() => {
+                // A symlink itself, wherever it leads; and what took the place of one.
+                Some((folder, name)) if file.extras.symlink_to.is_some() || file.extras.renamed_to.is_some() => {
                     relative(folder, Path::new(ROOT), &look.files).join(name)
                 }
                 _ => relative(&goal, Path::new(ROOT), &look.files),

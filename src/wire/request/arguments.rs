@@ -11,6 +11,10 @@ use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 use crate::wire::fault_words::{in_json_words, unknown_field};
 use crate::wire::lenient::{Lenient, TextValues};
 
+/// Fields of a plan that the schemas of the tools do not list, for want of room, and that are refused there like any other
+/// unknown one.
+const PLAN_ONLY: [&str; 3] = ["symlink_to", "make_folder", "remove_folder"];
+
 /// The request in `arguments`, or everything that is wrong with it. No file is accessed.
 ///
 /// Faults name their place in the request only: the caller never saw the text that was parsed.
@@ -99,7 +103,7 @@ impl ArgumentFaults {
         fields: Map<String, Value>,
         place: &[String],
     ) -> Map<String, Value> {
-        let known = field_names::<T>();
+        let known: Vec<&str> = field_names::<T>().iter().copied().filter(|name| !PLAN_ONLY.contains(name)).collect();
         let (ours, others): (Map<_, _>, Map<_, _>) =
             fields.into_iter().partition(|(name, _)| known.contains(&name.as_str()));
         for (name, _) in others {

@@ -164,7 +164,12 @@ fn what_is_missing_is_named_for_all_files_at_once() {
             (V, "files/0/edits/1/new_string", "Edit 2 of 2 has no new_string"),
             (V, "files/1/file_path", "`file_path` is missing"),
             (ErrorKind::EmptyEdits, "files/1/edits", "`edits` is empty: give at least one edit"),
-            (V, "files/2", "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`"),
+            (
+                V,
+                "files/2",
+                "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`; or in a plan \
+                 `symlink_to`, `make_folder` or `remove_folder`",
+            ),
         ],
     );
 }

@@ -120,6 +120,28 @@ fn a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back() {
     });
 }
 
+fn dry(engine: &Engine, request: &Value) -> Result<Report, Error> {
+    let mut request = request.clone();
+    request["dry_run"] = json!(true);
+    apply(engine, &request)
+}
+
+#[test]
+fn a_dry_run_says_that_nothing_can_be_written() {
+    mounts::with(Kind::Tmpfs, |root| {
+        fs::write(root.join("a"), "one\n").unwrap();
+        let engine = Engine::with_fs(Arc::new(OsFs::new()), root, settings()).unwrap();
+        let delete = json!({ "files": [{ "file_path": "a", "delete": true }] });
+        assert!(dry(&engine, &delete).unwrap().warnings.is_empty());
+        run("mount", ["-o", "remount,ro", &root.to_string_lossy()]).unwrap();
+        for ask in [dry, apply] {
+            let error = ask(&engine, &delete).unwrap_err();
+            assert_eq!((error.kind(), error.outcome()), (ErrorKind::ReadOnlyFs, Outcome::Unchanged), "{error}");
+        }
+        run("mount", ["-o", "remount,rw", &root.to_string_lossy()]).unwrap();
+    });
+}
+
 /// `d` becomes a file.
 fn file_for_folder() -> Value {
     json!({ "files": [{ "file_path": "d/x", "delete": true }, { "file_path": "d", "content": "a file now\n" }] })
@@ -129,6 +151,7 @@ fn file_for_folder() -> Value {
 fn a_folder_of_the_lower_layer_is_moved_where_the_overlay_does_it() {
     with(|overlay| {
         overlay.mounted_with("xino=off,redirect_dir=on", |engine, root| {
+            assert_eq!(dry(engine, &file_for_folder()).unwrap().warnings, Vec::<String>::new());
             let report = apply(engine, &file_for_folder()).unwrap();
             assert_eq!(report.attempts, 1, "{report:?}");
             assert_eq!(fs::read_to_string(root.join("d")).unwrap(), "a file now\n");
@@ -142,6 +165,14 @@ fn a_folder_of_the_lower_layer_is_moved_where_the_overlay_does_it() {
 fn a_folder_that_an_overlay_does_not_move_blames_nobody() {
     with(|overlay| {
         overlay.mounted_with("redirect_dir=off", |engine, root| {
+            // It cannot tell of which layer the folder is.
+            let warnings = dry(engine, &file_for_folder()).unwrap().warnings;
+            assert!(
+                matches!(&*warnings, [one] if one.starts_with("d is on an overlay without redirect_dir")),
+                "{warnings:?}"
+            );
+            let edit = json!({ "files": [{ "file_path": "d/x", "delete": true }] });
+            assert_eq!(dry(engine, &edit).unwrap().warnings, Vec::<String>::new());
             let error = apply(engine, &file_for_folder()).unwrap_err();
             assert_eq!((error.kind(), error.outcome()), (ErrorKind::CrossDevice, Outcome::RolledBack), "{error}");
             assert!(error.warnings().is_empty() && error.not_old().is_empty(), "{error:?}");

@@ -8,6 +8,7 @@ use txedit::report::Operation;
 use txedit::{ErrorKind, Outcome, Request};
 
 use super::there_and_back;
+use crate::support::mounts::{self, Kind};
 use crate::support::workspace::{Workspace, running};
 
 fn makes(path: &str) -> Value {
@@ -117,6 +118,44 @@ fn a_folder_that_cannot_be_made_or_removed_is_refused() {
     let mut hashed = makes("new");
     hashed["expected_hash"] = json!("0".repeat(64));
     workspace.finds(&files(&[hashed]), &[(ErrorKind::ValidationFailed, "files/0/expected_hash")]);
+}
+
+/// A dry run says so as well.
+#[test]
+fn an_immutable_folder_is_not_removed() {
+    mounts::with(Kind::Ext4, |root| {
+        let workspace = Workspace::at(root);
+        for (flag, path) in [("+i", "fixed"), ("+a", "log"), ("+i", "outer/in")] {
+            fs::create_dir_all(workspace.path(path)).unwrap();
+            workspace.tool("chattr", &[flag], path).unwrap();
+        }
+        let all = [removes("fixed"), removes("log"), removes("outer"), removes("outer/in")];
+        let both = [removes("outer"), json!({ "file_path": "outer", "content": "" }), removes("fixed")];
+        for dry_run in [true, false] {
+            let ask = |files: &[Value]| json!({ "files": files, "dry_run": dry_run });
+            let immutable = |at: &'static str| (ErrorKind::Immutable, at);
+            let places = ["files/0/file_path", "files/1/file_path", "files/2/file_path", "files/3/file_path"];
+            workspace.finds(&ask(&all), &places.map(immutable));
+            workspace.finds(&ask(&both), &places[..3].iter().map(|at| immutable(at)).collect::<Vec<_>>());
+        }
+        for path in ["fixed", "log", "outer/in"] {
+            workspace.tool("chattr", &["-ia"], path).unwrap();
+        }
+        workspace.apply(&files(&all)).unwrap();
+    });
+}
+
+#[test]
+fn a_symlink_is_no_folder() {
+    let workspace = workspace();
+    for (target, path) in [("keep", "to-keep"), ("nowhere", "dangling"), ("keep/y", "to-file")] {
+        std::os::unix::fs::symlink(target, workspace.path(path)).unwrap();
+        let error = workspace.finds(&files(&[makes(path)]), &[(ErrorKind::FileExists, "files/0/file_path")]);
+        assert!(format!("{:?}", error.details()).contains(&format!("{path} is there already")), "{error:?}");
+        let error = workspace.finds(&files(&[removes(path)]), &[(ErrorKind::NotARegularFile, "files/0/file_path")]);
+        let told = format!("{path} is a symlink, not a folder: use `delete`");
+        assert!(format!("{:?}", error.details()).contains(&told), "{error:?}");
+    }
 }
 
 #[test]

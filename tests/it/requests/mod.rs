@@ -2,6 +2,7 @@
 
 mod bad_request;
 mod bad_target;
+mod beneath_symlinks;
 mod encodings;
 mod folders;
 mod globs;

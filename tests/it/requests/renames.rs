@@ -207,9 +207,8 @@ fn a_path_can_be_vacated_and_taken_in_one_request() {
 #[test]
 fn a_move_of_a_file_onto_itself_is_refused() {
     let workspace = three();
-    symlink("a", workspace.path("link")).unwrap();
     fs::hard_link(workspace.path("b"), workspace.path("second")).unwrap();
-    for (from, to) in [("a", "a"), ("a", "./a"), ("a", "link")] {
+    for (from, to) in [("a", "a"), ("a", "./a")] {
         let mut onto = rename(from, to);
         onto["if_exists"] = json!("replace");
         workspace.finds(&json!({ "files": [onto] }), &[(ErrorKind::DuplicateFilePath, "files/0/rename_to")]);
@@ -217,6 +216,27 @@ fn a_move_of_a_file_onto_itself_is_refused() {
     let mut onto = rename("b", "second");
     onto["if_exists"] = json!("replace");
     workspace.finds(&json!({ "files": [onto] }), &[(ErrorKind::DuplicateFilePath, "files/0/rename_to")]);
+}
+
+/// Never what it leads to: `mv` means the name as well.
+#[test]
+fn a_move_onto_a_symlink_replaces_the_symlink_itself() {
+    for target in ["a", "b", "nowhere", "d", "link"] {
+        let workspace = three();
+        fs::create_dir(workspace.path("d")).unwrap();
+        symlink(target, workspace.path("link")).unwrap();
+        symlink("c", workspace.path("to-c")).unwrap();
+        workspace.finds(&json!({ "files": [rename("a", "link")] }), &[(ErrorKind::FileExists, "files/0/rename_to")]);
+        let onto = |from: &str| json!({ "file_path": from, "rename_to": "link", "if_exists": "replace" });
+        let same = [("b", "b"), ("c", "c"), ("d", "d"), ("to-c", "to-c")];
+        moved(&workspace, &json!([onto("a")]), &[[("link", "a")].as_slice(), &same].concat());
+        moved(&workspace, &json!([onto("to-c")]), &[[("link", "to-c"), ("a", "a")].as_slice(), &same[..3]].concat());
+        let mut edited = onto("b");
+        edited["edits"] = json!([{ "old_string": "second", "new_string": "2nd" }]);
+        workspace.apply(&json!({ "files": [edited] })).unwrap();
+        assert_eq!((workspace.read("link"), workspace.read("a")), ("2nd\n".to_owned(), "first\n".to_owned()));
+        assert!(fs::symlink_metadata(workspace.path("link")).unwrap().is_file());
+    }
 }
 
 #[test]

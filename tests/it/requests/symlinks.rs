@@ -155,6 +155,8 @@ fn what_cannot_be_done_with_a_symlink_is_refused() {
         (links("outside/new", "b"), ErrorKind::OutsideRoot, "files/0/file_path"),
         (links("new", ""), ErrorKind::ValidationFailed, "files/0/symlink_to"),
         (links("new", "a\0b"), ErrorKind::ValidationFailed, "files/0/symlink_to"),
+        // As an answer writes a target that is not UTF-8.
+        (links("new", "t\\xff"), ErrorKind::ValidationFailed, "files/0/symlink_to"),
         (links("new", &"x".repeat(5_000)), ErrorKind::ValidationFailed, "files/0/symlink_to"),
         (links(".git/hooks", "/tmp"), ErrorKind::PathDenied, "files/0/file_path"),
         (moved_and_edited, ErrorKind::NotARegularFile, "files/0/file_path"),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::prepared::SourceFile;
 use super::resolve::ResolvedPath;
 use crate::charset::readable;
-use crate::engine::history::export::link_header;
+use crate::engine::history::export::under_link_header;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::plan::build::TargetIds;
@@ -69,8 +69,7 @@ impl AskedFile<'_> {
             let old = readable(old, entry.encoding);
             let text =
                 diff::unified(&old, content.as_deref().unwrap_or_default(), &old_name, &new_name, self.diff_bytes);
-            let kinds = link_header(before.as_ref(), new.map(|new| &new.state));
-            format!("{kinds}{text}")
+            under_link_header(before.as_ref(), new.map(|new| &new.state), text)
         });
         FileReport {
             path: entry.path.clone(),

@@ -11,7 +11,7 @@ use crate::request::{Change, Mode, Request};
 /// What the owner needs to look into a folder, and to change names in it.
 const OWNER: u32 = 0o700;
 
-/// The modes by path. Set-id bits are not refused: those of a folder let nobody act as somebody else.
+/// The modes by path. Set-user-id was refused or allowed before.
 pub(crate) fn of(request: &Request, resolved: &ResolvedRequest, user: u32) -> Result<HashMap<RelPath, u32>> {
     let mut findings = Findings::new();
     let mut modes = HashMap::new();

@@ -40,6 +40,10 @@ impl<'a> Permissions<'a> {
             Some(within) => within.into_iter().chain([place.path.clone()]).collect(),
             None => Vec::new(),
         };
+        for folder in &leaving {
+            let shown = || engine.root().join(folder.as_path());
+            snapshot::check_removable(shown, &parents[folder.as_path()].0)?;
+        }
         let is_foreign = |folder: &&RelPath| *user != 0 && parents[folder.as_path()].0.user != *user;
         if let Some(folder) = leaving.iter().find(is_foreign) {
             let message = format!("{folder} belongs to another user, to whom an undo could not give it back");

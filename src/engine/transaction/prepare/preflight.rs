@@ -28,6 +28,31 @@ impl Engine {
         self.check_groups(prepared, found)
     }
 
+    /// Refuses what a commit finds out as soon as it writes something, and warns of what it finds out by trying: for calls
+    /// that write nothing.
+    pub(crate) fn check_untried(&self, prepared: &Prepared, warnings: &mut Vec<String>) -> Result<()> {
+        let (fs, root) = (self.workspace.fs(), &self.workspace.root);
+        let asked = |e| Error::io("ask for the mount of", root.path(), e);
+        if prepared.plan.is_empty() {
+            return Ok(());
+        }
+        if fs.is_read_only(root).map_err(asked)? {
+            let message = format!("{} is on a file system that is mounted read-only", root.path().display());
+            return Err(Error::new(ErrorKind::ReadOnlyFs, message).at(root.path()));
+        }
+        let leaves =
+            |entry: &&Entry| matches!(entry.change, PlannedChange::RemoveFolder | PlannedChange::FolderToFile(_));
+        let Some(folder) = prepared.plan.entries.iter().find(leaves) else { return Ok(()) };
+        if !fs.moves_folders(root).map_err(asked)? {
+            warnings.push(format!(
+                "{} is on an overlay without redirect_dir: if it is a folder of a lower layer, which only a commit finds out, \
+                 it cannot be removed, and the commit is refused (CROSS_DEVICE)",
+                folder.path
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses to make a folder a git repository, from what is there and what the transaction makes. What it removes
     /// counts as well: it is there until it is swapped.
     fn check_repositories(&self, prepared: &Prepared) -> Result<()> {

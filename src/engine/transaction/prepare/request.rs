@@ -39,6 +39,7 @@ impl Engine {
         let (places, parents) = self.resolve_unlocked(&paths, found, warnings)?;
         let prepared = self.prepare(request, paths, places, parents, run)?;
         self.check_possible(&prepared.0, found)?;
+        self.check_untried(&prepared.0, warnings)?;
         Ok(prepared)
     }
 

@@ -76,11 +76,18 @@ impl RequestPaths {
             parts.push(Part {
                 is_left: entry.vacates(),
                 removes_folder: matches!(entry.change, Change::RemoveFolder),
-                last_link: if is_itself { LastLink::Keep } else { subject.last_link },
+                last_link: if is_itself {
+                    LastLink::Keep
+                } else if entry.is_of_folder() {
+                    LastLink::Folder
+                } else {
+                    subject.last_link
+                },
                 ..subject
             });
             if let Some(to) = entry.destination() {
-                parts.push(part(DESTINATION, to.path.clone(), true));
+                // Whatever is there is replaced, and a symlink is not followed to another file.
+                parts.push(Part { last_link: LastLink::Keep, ..part(DESTINATION, to.path.clone(), true) });
             }
             if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
@@ -278,19 +285,28 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let left = places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.clone());
     let left: HashSet<RelPath> = left.collect();
     let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
+    // Where a folder is to be made although something else stays there, that is the error.
+    let made = places.iter().filter(|(part, _)| part.makes_folder()).map(|(_, place)| place.path.clone());
+    let made: HashSet<RelPath> = made.collect();
     // Something in it is removed, or the folder itself.
     let makes_way = |path: &RelPath| folders.contains(path.as_path()) || left.contains(path);
     for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
-        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
+        let is_in_the_way = |file: &RelPath| !left.contains(file) && !made.contains(file);
+        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(is_in_the_way)) {
             Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
             None if place.stat.is_some() && part.is_new && makes_way(&place.path) => place.make_way(),
-            None if part.removes_folder && !place.is_link => place.make_way(),
+            None if part.removes_folder => place.make_way(),
             None => {}
         }
     }
 }
 
 impl Part {
+    /// Returns whether the request makes a folder there.
+    fn makes_folder(&self) -> bool {
+        self.last_link == LastLink::Folder && !self.removes_folder
+    }
+
     /// Returns whether there will be a file.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
@@ -319,6 +335,9 @@ impl Part {
             ) => *if_exists,
             (SUBJECT, Change::MakeFolder) if is_folder(place) => {
                 return Some((ErrorKind::FileExists, format!("{path} is a folder already")));
+            }
+            (SUBJECT, Change::MakeFolder) if place.is_symlink() && !is_free => {
+                return Some((ErrorKind::FileExists, format!("{path} is there already, as a symlink")));
             }
             (SUBJECT, Change::Copy { .. } | Change::MakeFolder) => IfExists::Fail,
             (SUBJECT, Change::RemoveFolder) => return self.refuse_removal(place),
@@ -354,8 +373,8 @@ impl Part {
         match &place.stat {
             None if place.within.is_some() => None,
             None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),
-            Some(_) if place.is_link => {
-                Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, not a folder")))
+            Some(_) if place.is_symlink() => {
+                Some((ErrorKind::NotARegularFile, format!("{path} is a symlink, not a folder: use `delete`")))
             }
             Some(_) => Some((ErrorKind::NotARegularFile, format!("{path} is not a folder: use `delete`"))),
         }

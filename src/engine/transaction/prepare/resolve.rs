@@ -15,6 +15,8 @@ use crate::limits;
 use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
 use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 
+mod links;
+
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedPath {
@@ -71,6 +73,15 @@ pub(crate) enum LastLink {
     FollowIfItStays,
     /// The symlink itself is meant.
     Keep,
+    /// A folder is meant, which is made or removed: a symlink is none.
+    Folder,
+}
+
+impl LastLink {
+    /// Returns whether a symlink there is not followed, whatever the rest of the request does.
+    const fn is_itself(self) -> bool {
+        matches!(self, Self::Keep | Self::Folder)
+    }
 }
 
 /// Resolves paths, and keeps every folder that it opens on the way.
@@ -84,8 +95,10 @@ pub(crate) struct Resolver<'a> {
     repositories: HashMap<OsString, bool>,
     /// Folders that are already open: finding one again takes no second handle.
     known: Option<&'a Folders>,
-    /// The symlinks that the request takes away themselves.
+    /// The symlinks that the request takes away themselves, or puts something else in the place of.
     taken_links: HashSet<RelPath>,
+    /// The symlinks in whose place the request makes folders.
+    links_to_folders: HashSet<RelPath>,
 }
 
 /// Open folders, by their paths in the workspace.
@@ -101,8 +114,9 @@ enum ResolvedFolder {
 
 impl<'a> Resolver<'a> {
     pub(crate) fn new(workspace: &'a Workspace, bounds: &'a Bounds) -> Self {
-        let (folders, repositories, taken_links) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Self { workspace, bounds, folders, repositories, known: None, taken_links }
+        let (folders, repositories) = (HashMap::new(), HashMap::new());
+        let (taken_links, links_to_folders) = (HashSet::new(), HashSet::new());
+        Self { workspace, bounds, folders, repositories, known: None, taken_links, links_to_folders }
     }
 
     /// A resolver for paths that were resolved before.
@@ -178,18 +192,31 @@ impl<'a> Resolver<'a> {
         paths: impl Iterator<Item = (&'p AskedPath, LastLink)>,
     ) -> Vec<Result<ResolvedPath>> {
         let paths: Vec<_> = paths.collect();
-        let mut places: Vec<Option<Result<ResolvedPath>>> = Vec::with_capacity(paths.len());
-        for (path, last) in &paths {
-            let place = (*last == LastLink::Keep).then(|| self.place_beyond(path, *last));
-            if let Some(Ok(place)) = &place
-                && place.is_symlink()
-            {
-                self.taken_links.insert(place.path.clone());
-            }
-            places.push(place);
+        let mut places = self.places_themselves(&paths);
+        if !(self.taken_links.is_empty() && self.links_to_folders.is_empty()) {
+            // Some of them may lead through others of them.
+            places = self.places_themselves(&paths);
         }
         let each = paths.into_iter().zip(places);
         each.map(|((path, last), place)| place.unwrap_or_else(|| self.place_beyond(path, last))).collect()
+    }
+
+    /// Resolves the paths at which a symlink itself is meant, and records the symlinks that are there.
+    fn places_themselves(&mut self, paths: &[(&AskedPath, LastLink)]) -> Vec<Option<Result<ResolvedPath>>> {
+        let (mut taken, mut to_folders) = (HashSet::new(), HashSet::new());
+        let mut places: Vec<Option<Result<ResolvedPath>>> = Vec::with_capacity(paths.len());
+        for (path, last) in paths {
+            let place = last.is_itself().then(|| self.place_beyond(path, *last));
+            if let Some(Ok(place)) = &place
+                && place.is_symlink()
+            {
+                let links = if *last == LastLink::Keep { &mut taken } else { &mut to_folders };
+                links.insert(place.path.clone());
+            }
+            places.push(place);
+        }
+        (self.taken_links, self.links_to_folders) = (taken, to_folders);
+        places
     }
 
     /// Resolves one path; an obstacle on the way is recorded in the place, since it may be removed.
@@ -199,7 +226,7 @@ impl<'a> Resolver<'a> {
         for _ in 0..limits::SYMLINKS {
             // Before anything is opened, and again for the target of each symlink.
             self.check_bounds(&rel, path)?;
-            match self.step(&rel)? {
+            match self.step(&rel, last)? {
                 // Its target has just disappeared.
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 PathStep::There(mut place) => {
@@ -208,6 +235,7 @@ impl<'a> Resolver<'a> {
                     return Ok(place);
                 }
                 PathStep::LinkedFolder => {
+                    self.check_links(path, (rel.parent(), Some(rel.name())), last)?;
                     let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
                     // It exists, but its folder was missing for another path: one of the two observations is out of
@@ -216,12 +244,13 @@ impl<'a> Resolver<'a> {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
                 }
-                PathStep::Link(place) if last == LastLink::Keep || self.is_taken(&rel, last) => {
+                PathStep::Link(place) if last.is_itself() || self.is_taken(&rel, last) => {
                     self.check_repositories(&place, path)?;
                     return Ok(place);
                 }
                 PathStep::Link(_) => {
                     is_link = true;
+                    self.check_links(path, (rel.as_path(), None), last)?;
                     let target = self.canonical(&self.workspace.root.path().join(rel.as_path()))?;
                     rel = self.inside(&target, path)?;
                 }
@@ -306,23 +335,27 @@ impl<'a> Resolver<'a> {
             .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
     }
 
-    fn step(&mut self, rel: &RelPath) -> Result<PathStep> {
+    fn step(&mut self, rel: &RelPath, last: LastLink) -> Result<PathStep> {
         let mut missing = Vec::new();
         let mut obstacle = None;
         let mut folder = rel.parent();
         loop {
-            match self.open(folder)? {
+            let is_obstacle = match self.open(folder)? {
                 ResolvedFolder::Open(..) => break,
-                ResolvedFolder::ThroughLink => return Ok(PathStep::LinkedFolder),
-                found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing) => {
-                    let is_obstacle = matches!(found, ResolvedFolder::Obstacle);
-                    let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
-                    // Beneath a file everything is obstructed; the file itself is found last.
-                    obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
-                    missing.push(path);
-                    folder = folder.parent().unwrap_or(Path::new(""));
+                ResolvedFolder::Missing => false,
+                ResolvedFolder::Obstacle => true,
+                ResolvedFolder::ThroughLink => {
+                    if !self.is_in_new_folder(folder, last) {
+                        return Ok(PathStep::LinkedFolder);
+                    }
+                    true
                 }
-            }
+            };
+            let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
+            // Beneath a file, or a symlink, everything is obstructed; the file itself is found last.
+            obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
+            missing.push(path);
+            folder = folder.parent().unwrap_or(Path::new(""));
         }
         missing.reverse();
         let mut place = ResolvedPath { path: rel.clone(), missing, obstacle, within: None, stat: None, is_link: false };

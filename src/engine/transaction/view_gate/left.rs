@@ -1,6 +1,6 @@
 //! What checks have left in a view: new files that they have changed, and what else they wrote.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::check::Dropped;
@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
 use crate::limits;
-use crate::plan::{FileState, LINK_MODE, NewContent, Plan, PlannedChange};
+use crate::plan::{Entry, FileState, LINK_MODE, NewContent, Plan, PlannedChange};
+use crate::view::PutInView;
 
 /// A new file as the checks left it.
 #[derive(Debug)]
@@ -44,18 +45,24 @@ impl LeftInView {
 }
 
 impl WorkspaceView<'_> {
-    /// The new files that the checks have changed.
+    /// The new files that the checks have changed. It is an error if one of them, or of the new folders, is gone.
     pub(super) fn left(&self, plan: &Plan, run: Run<'_>) -> Result<Vec<LeftInView>> {
         let (mut left, mut room) = (Vec::new(), limits::REQUEST_BYTES);
         for (index, entry) in plan.entries.numbered() {
+            let gone = || {
+                let message = format!("the check removed {}, which it was to check, or its folder", entry.path);
+                Error::new(ErrorKind::CheckFailed, message).at(entry.path.as_path())
+            };
+            if let PlannedChange::Folder | PlannedChange::FileToFolder(_) = entry.change {
+                let parent = self.workspace.find_folder(&self.workspace.root, entry.path.parent())?.ok_or_else(gone)?;
+                let stat = self.workspace.stat(Name::new(&parent, entry.path.name()))?;
+                stat.filter(|stat| stat.kind == FileKind::Folder).ok_or_else(gone)?;
+                continue;
+            }
             let (PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new)) =
                 &entry.change
             else {
                 continue;
-            };
-            let gone = || {
-                let message = format!("the check removed {}, which it was to check, or its folder", entry.path);
-                Error::new(ErrorKind::CheckFailed, message).at(entry.path.as_path())
             };
             let folder = self.workspace.find_folder(&self.workspace.root, entry.path.parent())?.ok_or_else(gone)?;
             let name = Name::new(&folder, entry.path.name());
@@ -88,9 +95,14 @@ impl WorkspaceView<'_> {
     /// What else they have changed, which nobody will see.
     pub(super) fn dropped(&self, plan: &Plan, lower: &Workspace) -> Result<Dropped> {
         let Some(layer) = self.layer() else { return Ok(Dropped::default()) };
-        let ours: HashSet<&Path> = plan.entries.iter().map(|entry| entry.path.as_path()).collect();
+        let put = |entry: &Entry| match entry.change {
+            PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_) => PutInView::File,
+            _ => PutInView::NoFile,
+        };
+        let ours: HashMap<&Path, PutInView> =
+            plan.entries.iter().map(|entry| (entry.path.as_path(), put(entry))).collect();
         let lower = lower.fs().path_to(&lower.root);
-        let changed = layer.changed(&lower, |path| ours.contains(path));
+        let changed = layer.changed(&lower, |path| ours.get(path).copied());
         let (count, paths) =
             changed.map_err(|e| Error::io("list what is written in", self.workspace.root.path(), e))?;
         Ok(Dropped { count, paths })

@@ -11,6 +11,7 @@ mod doubted;
 mod encodings;
 mod explained;
 mod first;
+mod folders;
 mod half_way;
 mod hard_links;
 mod interrupted;

@@ -126,6 +126,24 @@ fn an_undo_without_an_id_reverts_the_callers_own() {
     assert_eq!(named["label"], "of a person");
 }
 
+/// No schema lists these fields.
+#[test]
+fn folders_and_symlinks_by_themselves_are_unknown_to_the_tools() {
+    let root = Root::with(&[("a", "one\n")]);
+    let mut session = root.open(&[]);
+    for (field, value) in [("make_folder", json!(true)), ("remove_folder", json!(true)), ("symlink_to", json!("a"))] {
+        let mut file = json!({"file_path": root.name("new")});
+        file[field] = value;
+        for tool in ["multi_edit_files", "stage_edits"] {
+            let answer = session.failed(tool, &json!({"files": [file]}), "VALIDATION_FAILED");
+            let message = answer["errors"][0]["message"].as_str().unwrap();
+            assert!(message.starts_with(&format!("unknown field `{field}`, expected one of ")), "{answer}");
+            assert_eq!(message.matches(field).count(), 1, "{answer}");
+        }
+        assert!(!root.path("new").exists());
+    }
+}
+
 #[test]
 fn nothing_is_made_that_runs_as_the_user_of_the_server() {
     let root = Root::with(&[("a", "one\n")]);

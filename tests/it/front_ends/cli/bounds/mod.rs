@@ -62,6 +62,32 @@ fn a_request_makes_no_file_that_runs_as_its_owner() {
     here.run(&["undo"]).exits(0);
 }
 
+/// Set-user-id of a folder says nothing; set-group-id hands on its group, and lets nobody act as another.
+#[test]
+fn a_folder_may_hand_on_its_group_and_has_no_set_user_id_unless_that_is_allowed() {
+    let here = workspace();
+    let makes = |path: &str, mode: &str| json!({"files": [{"file_path": path, "make_folder": true, "mode": mode}]});
+    for mode in ["4755", "6755"] {
+        for dry in [false, true] {
+            let mut plan = makes("folder", mode);
+            plan["dry_run"] = json!(dry);
+            let json = apply(&here, &plan, &[]).exits(2).json();
+            assert_eq!(json["errors"][0]["code"], json!("VALIDATION_FAILED"), "{json}");
+            assert!(json["recovery_hint"].as_str().unwrap().contains("--allow-set-id"), "{json}");
+        }
+    }
+    let mode_of = |path: &str| fs::metadata(here.path().join(path)).unwrap().permissions().mode() & 0o7777;
+    for (path, mode, options) in [
+        ("group", "2775", &[][..]),
+        ("sticky", "1777", &[]),
+        ("both", "3770", &[]),
+        ("user", "6755", &["--allow-set-id"]),
+    ] {
+        apply(&here, &makes(path, mode), options).exits(0);
+        assert_eq!(format!("{:o}", mode_of(path)), mode);
+    }
+}
+
 #[test]
 fn the_settings_that_say_what_is_denied_are_outside() {
     let here = workspace();

@@ -162,8 +162,8 @@ fn what_a_formatter_makes_of_the_new_files_is_taken_and_the_rest_is_dropped() {
     new.push("a=formatted\n");
     holds(&here, &new);
     assert!(here.path().join("plan.json").exists());
-    assert_eq!(json["check"]["dropped"], json!(3), "{json}");
-    assert_eq!(json["check"]["dropped_files"], json!(["build/deep/o", "other", "plan.json"]), "{json}");
+    assert_eq!(json["check"]["dropped"], json!(4), "{json}");
+    assert_eq!(json["check"]["dropped_files"], json!(["build/deep/o", "old", "other", "plan.json"]), "{json}");
     let of = |path: &str| {
         let all = json["file_results"].as_array().unwrap();
         all.iter().find(|file| file["file_path"] == path).unwrap().clone()
@@ -191,6 +191,50 @@ fn a_check_that_removes_what_it_should_check_has_failed() {
         assert!(json["error"].as_str().unwrap().contains("which it was to check"), "{json}");
         holds(&here, &OLD);
     }
+}
+
+/// In a view, in a copy and in the tree.
+#[test]
+fn what_a_check_does_with_folders_that_come_and_go_is_told() {
+    if !is_here() {
+        return;
+    }
+    let plan = json!({"files": [
+        {"file_path": "gone", "remove_folder": true},
+        {"file_path": "f", "delete": true},
+        {"file_path": "n", "make_folder": true},
+        {"file_path": "a", "delete": true},
+        {"file_path": "a", "make_folder": true},
+    ]});
+    let fresh = || {
+        let here = workspace();
+        fs::create_dir(here.path().join("gone")).unwrap();
+        here.write("f", "f\n").write("plan.json", &plan.to_string());
+        here
+    };
+    let writes = "mkdir gone; echo 1 > gone/x; echo 2 > n/y; echo 3 > other; echo 4 > f; echo 5 > a/z";
+    let json = checked(&fresh(), &APPLY, writes).exits(0).json();
+    assert_eq!(json["check"]["dropped_files"], json!(["a/z", "f", "gone/x", "n/y", "other"]), "{json}");
+    let json = checked(&fresh(), &APPLY, "mkdir gone; test ! -e f; test -d n").exits(0).json();
+    assert_eq!(json["check"]["dropped"], Value::Null, "{json}");
+    for removes in ["rmdir n", "rmdir n; echo > n", "rmdir a", "mv n m"] {
+        let here = fresh();
+        let json = checked(&here, &APPLY, removes).exits(7).json();
+        assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CHECK_FAILED"), &json!("unchanged")), "{json}");
+        assert!(here.path().join("gone").is_dir() && here.path().join("f").exists(), "{removes}");
+    }
+    let in_tree = |here: &Workspace, does: &str| {
+        run(here.command(&APPLY).args(["--check-in", "tree", "--check", does])).exits(0).json()
+    };
+    for (does, at, path) in [("mkdir gone; echo 1 > gone/x", 0, "gone"), ("rmdir n", 2, "n"), ("rmdir a", 4, "a")] {
+        let json = in_tree(&fresh(), does);
+        let warnings = json["file_results"][at]["warnings"].to_string();
+        assert!(warnings.contains(&format!("the check changed {path}; ")), "{does}: {json}");
+    }
+    let json = in_tree(&fresh(), "test -d n; test ! -e gone; test -d a");
+    let told =
+        json["file_results"].as_array().unwrap().iter().any(|file| file["warnings"].to_string().contains("check"));
+    assert!(!told, "{json}");
 }
 
 #[test]
@@ -320,7 +364,7 @@ fn symlinks_and_folders_are_in_it_as_they_will_be() {
         {"file_path": "empty", "make_folder": true, "mode": "0711"},
         {"file_path": "leaves", "remove_folder": true}]});
     here.write("plan.json", &plan.to_string());
-    let look = "set -e; readlink link old; cat link old; stat -c %a empty; test ! -e leaves; rmdir empty; ln -sfn plan.json old; \
+    let look = "set -e; readlink link old; cat link old; stat -c %a empty; test ! -e leaves; ln -sfn plan.json old; \
                 test \"$again\" || exit 9";
     let json = checked(&here, &APPLY, look).exits(7).json();
     assert_eq!(json["context"]["check"]["output"], json!("a\nb\none\nb\n711\n"), "{json}");
