@@ -71,6 +71,15 @@ pub(crate) enum LastLink {
     FollowIfItStays,
     /// The symlink itself is meant.
     Keep,
+    /// The same, and one on the way is an obstacle: the path was recorded where there was none.
+    KeepAll,
+}
+
+impl LastLink {
+    /// Returns whether a symlink at the end is meant itself, whatever else the request does.
+    const fn is_kept(self) -> bool {
+        matches!(self, Self::Keep | Self::KeepAll)
+    }
 }
 
 /// Resolves paths, and keeps every folder that it opens on the way.
@@ -180,7 +189,7 @@ impl<'a> Resolver<'a> {
         let paths: Vec<_> = paths.collect();
         let mut places: Vec<Option<Result<ResolvedPath>>> = Vec::with_capacity(paths.len());
         for (path, last) in &paths {
-            let place = (*last == LastLink::Keep).then(|| self.place_beyond(path, *last));
+            let place = last.is_kept().then(|| self.place_beyond(path, *last));
             if let Some(Ok(place)) = &place
                 && place.is_symlink()
             {
@@ -199,7 +208,7 @@ impl<'a> Resolver<'a> {
         for _ in 0..limits::SYMLINKS {
             // Before anything is opened, and again for the target of each symlink.
             self.check_bounds(&rel, path)?;
-            match self.step(&rel)? {
+            match self.step(&rel, last == LastLink::KeepAll)? {
                 // Its target has just disappeared.
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 PathStep::There(mut place) => {
@@ -216,7 +225,7 @@ impl<'a> Resolver<'a> {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
                 }
-                PathStep::Link(place) if last == LastLink::Keep || self.is_taken(&rel, last) => {
+                PathStep::Link(place) if last.is_kept() || self.is_taken(&rel, last) => {
                     self.check_repositories(&place, path)?;
                     return Ok(place);
                 }
@@ -306,16 +315,16 @@ impl<'a> Resolver<'a> {
             .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
     }
 
-    fn step(&mut self, rel: &RelPath) -> Result<PathStep> {
+    fn step(&mut self, rel: &RelPath, links_are_in_the_way: bool) -> Result<PathStep> {
         let mut missing = Vec::new();
         let mut obstacle = None;
         let mut folder = rel.parent();
         loop {
             match self.open(folder)? {
                 ResolvedFolder::Open(..) => break,
-                ResolvedFolder::ThroughLink => return Ok(PathStep::LinkedFolder),
-                found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing) => {
-                    let is_obstacle = matches!(found, ResolvedFolder::Obstacle);
+                ResolvedFolder::ThroughLink if !links_are_in_the_way => return Ok(PathStep::LinkedFolder),
+                found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing | ResolvedFolder::ThroughLink) => {
+                    let is_obstacle = !matches!(found, ResolvedFolder::Missing);
                     let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
                     // Beneath a file everything is obstructed; the file itself is found last.
                     obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
