@@ -8,6 +8,7 @@ use super::folders::leave_filled;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
 use super::reversal::Reversal;
 use super::since::RevertWhat;
+use crate::engine::history::folders_before::changed_folders;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
@@ -184,19 +185,19 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
         let files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
         // Several may cancel out: then nothing is committed, and nothing reverted.
-        let reverts = if plan.is_empty() { Vec::new() } else { reversal.reverted() };
+        let is_nothing = plan.is_empty() && changed_folders(&state, &to_revert.parts).is_empty();
+        let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
         let origin = TransactionOrigin {
             reverts: reverts.iter().map(|reverted| reverted.id.clone()).collect(),
             ..TransactionOrigin::default()
         };
         let gate = self.gate(options.check.as_ref())?;
-        let folder_metadata = self.folder_metadata(&reversal)?;
         let prepared = Prepared {
             plan,
             sources,
             targets,
             parents,
-            folder_metadata,
+            folder_metadata: self.folder_metadata(&reversal)?,
             folder_modes: HashMap::new(),
             read_at,
             origin,
