@@ -173,7 +173,7 @@ impl Engine {
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
-            .map_err(|error| advised(error, options.rebase))?;
+            .map_err(|error| advised(error, options.rebase, &reversal, &present))?;
         if plan.is_empty() && !filled.is_empty() {
             // Otherwise the folder that stays is a warning: the files count more.
             return Err(conflict(filled));
@@ -206,7 +206,7 @@ impl Engine {
             again,
             contended: None,
         };
-        let warnings = to_revert.warning().into_iter().collect();
+        let warnings = to_revert.warnings(&self.workspace)?;
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };
