@@ -189,6 +189,24 @@ impl<'a> Slots<'a> {
         Ok(found_entries)
     }
 
+    /// The warning about what is in the slot of a committed entry.
+    fn told(&self, entry: EntryIndex, found: SlotContent) -> String {
+        let (path, slot) = (&self.journal.entries[entry].path, self.slot_path(entry));
+        let slot = slot.display();
+        match found {
+            SlotContent::Nothing => format!("the original of {path} is gone from {slot}"),
+            SlotContent::Unswapped => format!(
+                "{path} was not swapped by the recovery, since another program had changed it; the new content that was \
+                 staged for it is in {slot}"
+            ),
+            SlotContent::Captured => format!("{path} {CAPTURED}; that is in {slot}"),
+            SlotContent::Unreadable => format!("the original of {path} cannot be read: {slot}"),
+            _ => format!(
+                "{path} was written after the commit by a program that still had it open; what it wrote is in {slot}"
+            ),
+        }
+    }
+
     fn slot_path(&self, entry: EntryIndex) -> PathBuf {
         self.folder.path().join(slot_name(entry))
     }
@@ -204,24 +222,25 @@ pub(crate) fn is_captured(workspace: &Workspace, folder: &Handle, record: &Recor
 /// Warnings about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, JournalState::Done, false)?;
-    let told = |(entry, found): &(EntryIndex, SlotContent)| {
-        let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
-        match found {
-            SlotContent::Nothing => format!("the original of {path} is gone from {}", slot.display()),
-            SlotContent::Unswapped => format!(
-                "{path} was not swapped by the recovery, since another program had changed it; the new content that was \
-                 staged for it is in {}",
-                slot.display()
-            ),
-            SlotContent::Captured => format!("{path} {CAPTURED}; that is in {}", slot.display()),
-            SlotContent::Unreadable => format!("the original of {path} cannot be read: {}", slot.display()),
-            _ => format!(
-                "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
-                slot.display()
-            ),
+    Ok(slots.not_as_recorded()?.into_iter().map(|(entry, found)| slots.told(entry, found)).collect())
+}
+
+/// Warnings about the folders that a transaction removed and into which something was written since: an undo makes them
+/// again, without that.
+pub(crate) fn written_folders(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
+    let removed = loaded.journal.entries.numbered().filter(|(_, record)| record.change.folder_before().is_some());
+    let removed: Vec<_> = removed.map(|(entry, _)| entry).collect();
+    if removed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, JournalState::Done, false)?;
+    let mut warnings = Vec::new();
+    for entry in removed {
+        if slots.look(entry)? == SlotContent::Written {
+            warnings.push(slots.told(entry, SlotContent::Written));
         }
-    };
-    Ok(slots.not_as_recorded()?.iter().map(told).collect())
+    }
+    Ok(warnings)
 }
 
 /// Warnings about all of history and the trash.

@@ -1,9 +1,10 @@
 //! Removes the empty folders that a reverted transaction had made.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
+use super::folders_before::FoldersBefore;
 use super::{history, load};
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::StateFolder;
@@ -40,24 +41,31 @@ impl TransactionFolder<'_> {
     /// same. A folder that stays does no harm: a failure is a warning and not worth a rollback.
     pub(crate) fn tidy(&self) -> Tidied {
         let mut tidied = Tidied::default();
-        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
-        let mut left = Vec::new();
-        for reverts in &self.journal.header.reverts {
-            let why = match load(self.state, reverts) {
-                Ok(Some(reverted)) => {
-                    self.tidy_after(&reverted.journal, &mut tidied, &mut left);
+        let mut reverted = Vec::new();
+        for id in &self.journal.header.reverts {
+            let why = match load(self.state, id) {
+                Ok(Some(loaded)) => {
+                    reverted.push(loaded);
                     continue;
                 }
                 Ok(None) => "its journal cannot be read".to_owned(),
                 Err(error) => error.message().to_owned(),
             };
-            tidied.warnings.push(format!("folders that {reverts} had made are left: {why}"));
+            tidied.warnings.push(format!("folders that {id} had made are left: {why}"));
         }
+        let before = FoldersBefore::of(reverted.iter().rev().map(|loaded| &loaded.journal));
+        // Of nested folders only the innermost that stays is reported: the ones above it cannot go either.
+        let mut left = Vec::new();
+        for loaded in &reverted {
+            self.tidy_after(&loaded.journal, &before, &mut tidied, &mut left);
+        }
+        self.give_back(&reverted, &mut tidied);
         tidied
     }
 
-    /// The same for one of the reverted transactions; `left` are the folders that stay.
-    fn tidy_after(&self, reverted: &Journal, tidied: &mut Tidied, left: &mut Vec<PathBuf>) {
+    /// The same for one of the reverted transactions; `left` are the folders that stay. What was a folder before all of
+    /// them is not theirs, though one of them made it again.
+    fn tidy_after(&self, reverted: &Journal, before: &FoldersBefore<'_>, tidied: &mut Tidied, left: &mut Vec<PathBuf>) {
         let is_one_of_several = self.journal.header.reverts.len() > 1;
         // Made again by a redo, or by the undo of a transaction that had put a file in their place.
         let again = OnceCell::new();
@@ -73,7 +81,7 @@ impl TransactionFolder<'_> {
                 _ => continue,
             };
             let path = record.path.as_path();
-            if left.iter().any(|inner| inner.starts_with(path)) {
+            if before.had(path) || left.iter().any(|inner| inner.starts_with(path)) {
                 continue;
             }
             let told = |how: &str, why: &str| {
@@ -135,10 +143,14 @@ impl TransactionFolder<'_> {
     }
 }
 
-/// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had put a
-/// file in the place of one of its folders.
+/// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had removed one
+/// of its folders, or had put a file in its place. If several were undone together, one of them may have made the folder
+/// that stays: it is the older one's now.
 pub(crate) fn made_again(state: &StateFolder, reverted: &Journal) -> Result<Made> {
     let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
+    let paths: HashSet<PathBuf> = made.iter().map(|(path, _)| path.clone()).collect();
+    // The folders that other transactions made at these paths.
+    let mut made_there: HashMap<String, Vec<(PathBuf, Identity)>> = HashMap::new();
     let mut same = HashSet::from([reverted.header.id.clone()]);
     let mut undos = HashSet::new();
     // The transactions that removed one of the folders, with its path.
@@ -148,16 +160,21 @@ pub(crate) fn made_again(state: &StateFolder, reverted: &Journal) -> Result<Made
         let journal = loaded?.journal;
         let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
         takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
+        let there = journal.entries.iter().filter_map(made_by).filter(|(path, _)| paths.contains(path));
+        let there: Vec<_> = there.collect();
         let (id, reverts) = (journal.header.id, journal.header.reverts);
         let is_redo = reverts.iter().any(|it| undos.contains(it));
         if reverts.iter().any(|it| same.contains(it)) {
-            undos.insert(id);
+            undos.insert(id.clone());
         } else if is_redo {
-            same.insert(id);
+            same.insert(id.clone());
         }
-        let again = journal.entries.iter().filter_map(made_by);
         let gives_back = |path: &PathBuf| reverts.iter().any(|it| takers.contains(&(it.clone(), path.clone())));
-        made.extend(again.filter(|(path, _)| is_redo || gives_back(path)));
+        let of_reverted = reverts.iter().filter_map(|it| made_there.get(it)).flatten();
+        made.extend(of_reverted.chain(&there).filter(|(path, _)| is_redo || gives_back(path)).cloned());
+        if !there.is_empty() {
+            made_there.insert(id, there);
+        }
     }
     Ok(made)
 }

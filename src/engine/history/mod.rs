@@ -3,6 +3,7 @@
 pub(super) mod changed_by;
 pub(super) mod concurrent_key;
 pub(super) mod export;
+pub(super) mod folders_before;
 pub(super) mod id_order;
 pub(super) mod kept;
 pub(super) mod late_writes;

@@ -1,8 +1,9 @@
 //! What keeps a revert from a file: who changed it since, and how.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::read::PresentFiles;
 use super::reversal::{Reversal, RevertStep};
 use crate::engine::history::changed_by::Since;
 use crate::engine::history::path_history::PathHistory;
@@ -12,6 +13,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Correction, Detail, Error, NextStep, Result};
 use crate::fs::Name;
 use crate::index::{EntryIndex, IndexVec};
+use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::is_as_left;
 use crate::limits;
@@ -20,10 +22,13 @@ use crate::plan::FileState;
 use crate::text::diff;
 
 /// Adds to a conflict what can be done about it: to keep what changed in other lines, unless that was asked for already or
-/// nothing but the mode changed; else to undo first what changed the files since.
-pub(super) fn advised(error: Error, rebase: bool) -> Error {
+/// there are none; else to undo first what changed the files since.
+pub(super) fn advised(error: Error, rebase: bool, reversal: &Reversal<'_>, present: &PresentFiles) -> Error {
     let Detail::Conflicts(conflicts) = error.details() else { return error };
-    let has_other_lines = |conflict: &Conflict| conflict.diff.as_ref().is_some_and(|diff| !diff.is_empty());
+    let edited: HashSet<&Path> = edited_files(reversal, present).collect();
+    let has_other_lines = |conflict: &Conflict| {
+        edited.contains(&*conflict.path) && conflict.diff.as_ref().is_some_and(|diff| !diff.is_empty())
+    };
     if !rebase && conflicts.iter().all(has_other_lines) {
         return error.with_next([NextStep::Correct(Correction::Rebase)]);
     }
@@ -32,6 +37,19 @@ pub(super) fn advised(error: Error, rebase: bool) -> Error {
     let newest = conflicts.iter().filter_map(|conflict| conflict.changed_by.last()).max().filter(|_| is_known);
     let first = newest.map(|id| NextStep::UndoFirst { id: id.clone() });
     error.with_next(first.into_iter().chain([NextStep::Correct(Correction::ByHand)]))
+}
+
+/// The files that were edited and are there. What was made, deleted or in the place of something else has no other lines,
+/// and neither has a symlink.
+fn edited_files<'r>(reversal: &'r Reversal<'_>, present: &'r PresentFiles) -> impl Iterator<Item = &'r Path> {
+    let is_file = |state: Option<&FileState>| state.is_some_and(|state| !state.is_link());
+    let edited = reversal.entries.numbered().filter(move |(entry, record)| {
+        is_file(present.targets[*entry].state.as_ref())
+            && matches!(record.change, RecordedChange::Edit { .. })
+            && is_file(record.change.before())
+            && is_file(record.change.after())
+    });
+    edited.map(|(_, record)| record.path.as_path())
 }
 
 impl Engine {

@@ -2,7 +2,8 @@
 //!
 //! All others that a transaction had made are tidied away behind the commit, where they are empty.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::paths::RevertedPaths;
@@ -25,27 +26,27 @@ impl Engine {
     /// files would not make them again, those that have another mode than their folder gives, and all beneath these.
     pub(super) fn going_folders(&self, reversal: &Reversal<'_>, state: &StateFolder) -> Result<Going> {
         let entries = &reversal.entries;
-        let made = entries.numbered().filter_map(|(entry, record)| match record.change {
-            RecordedChange::Folder { staged } => Some((entry, record, staged)),
-            _ => None,
-        });
-        let made: Vec<_> = made.collect();
-        let mut going = Going::new();
-        if made.is_empty() {
-            return Ok(going);
-        }
-        let used: HashSet<_> = entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
-        let mut again = None;
-        // Parents come before their children.
-        for (entry, record, staged) in made {
+        let mut there = Vec::new();
+        // What a redo makes, with the folders that it needs for that.
+        let mut used = HashSet::new();
+        for (entry, record) in entries.numbered() {
             let path = &record.path;
+            if matches!(record.change, RecordedChange::Folder { .. }) {
+                let Some((stat, usual)) = self.made_folder(path)? else { continue };
+                there.push((entry, path, stat, usual));
+            }
+            used.extend(path.as_path().ancestors().skip(1));
+        }
+        let mut going = Going::new();
+        let mut again = HashMap::new();
+        // Parents come before their children.
+        for (entry, path, stat, usual) in there {
             let is_beneath = path.as_path().ancestors().skip(1).any(|above| going.contains(above));
-            let Some((stat, usual)) = self.made_folder(path)? else { continue };
             let is_special = !used.contains(path.as_path()) || stat.mode != usual;
             if !is_beneath && !is_special {
                 continue;
             }
-            if stat.identity == staged || is_made_again(reversal, state, entry, &stat.identity, &mut again)? {
+            if is_made(reversal, state, entry, &stat.identity, &mut again)? {
                 going.insert(path.as_path().to_owned());
             }
         }
@@ -61,19 +62,30 @@ impl Engine {
     }
 }
 
-/// Returns whether a folder was made again since, by a redo; `again` keeps what was found out about that.
-fn is_made_again(
+/// Returns whether a folder was made by a transaction that is reverted, or again since, by a redo of it; `again` keeps
+/// what was found out about that.
+fn is_made(
     reversal: &Reversal<'_>,
     state: &StateFolder,
     entry: EntryIndex,
     there: &Identity,
-    again: &mut Option<Made>,
+    again: &mut HashMap<usize, Made>,
 ) -> Result<bool> {
-    let again = match again {
-        Some(again) => again,
-        None => again.insert(made_again(state, &reversal.part(reversal.oldest(entry)).journal)?),
-    };
-    Ok(again.contains(&(reversal.entries[entry].path.as_path().to_owned(), *there)))
+    let steps = reversal.steps(entry);
+    if steps.iter().any(|step| reversal.record(*step).change.folder_after() == Some(there)) {
+        return Ok(true);
+    }
+    let path = reversal.entries[entry].path.as_path();
+    for step in steps.iter() {
+        let again = match again.entry(step.part) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(unknown) => unknown.insert(made_again(state, &reversal.part(*step).journal)?),
+        };
+        if again.contains(&(path.to_owned(), *there)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Lets the folders stay in which something is that stays; returns that.

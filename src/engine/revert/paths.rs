@@ -36,19 +36,18 @@ impl<'a> RevertPaths<'a> {
 }
 
 impl Targets for RevertPaths<'_> {
-    /// What was changed is what is at the very path: a symlink in its place is another thing. Where a file or symlink
-    /// took the place of a folder, that folder is made again.
+    /// What was changed is what is at the very path: a symlink in its place, or on the way to it, is another thing.
     fn paths(&self) -> impl Iterator<Item = (&AskedPath, LastLink)> {
-        let became_file = |record: &Record| matches!(record.change, RecordedChange::FolderToFile { .. });
-        let last = move |record| if became_file(record) { LastLink::Folder } else { LastLink::Keep };
-        self.paths.iter().zip(self.entries).map(move |(path, record)| (path, last(record)))
+        self.paths.iter().map(|path| (path, LastLink::KeepAll))
     }
 
     /// A path that cannot be reached, or leads elsewhere, was changed since and is a conflict; but not where the
     /// transaction put a file in the place of a folder, or a folder in the place of a file.
     fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let entries = self.entries;
-        let became_file = entries.iter().filter(|record| matches!(record.change, RecordedChange::FolderToFile { .. }));
+        // One of several may have put the file there after the folder had gone without an entry of its own.
+        let is_new = |record: &&Record| record.change.after().is_some() && record.change.before().is_none();
+        let became_file = entries.iter().filter(is_new);
         let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
         let mut places = Vec::with_capacity(found.len());
         let mut conflicts = Vec::new();

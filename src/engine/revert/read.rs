@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::paths::RevertedPaths;
 use super::reversal::Reversal;
 use super::walk_back::WalkedBack;
+use crate::engine::history::folders_before::removed_metadata;
 use crate::engine::history::late_writes;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
@@ -185,12 +186,8 @@ impl Engine {
                 continue;
             }
             let oldest = reversal.oldest(entry);
-            let slot = slot_name(oldest.entry);
-            let folder = self.workspace.open_beneath(&reversal.part(oldest).folder, &slot)?;
-            let stat = self.workspace.stat_handle(&folder)?;
-            let attributes = self.workspace.attributes(&folder)?;
-            let (mode, user, group) = (stat.mode, stat.user, stat.group);
-            folder_metadata.insert(record.path.clone(), Metadata { mode, user, group, attributes, modified: None });
+            let metadata = removed_metadata(&self.workspace, reversal.part(oldest), oldest.entry)?;
+            folder_metadata.insert(record.path.clone(), metadata);
         }
         Ok(folder_metadata)
     }

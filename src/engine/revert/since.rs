@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::engine::history::untrusted::{self, Wanting};
-use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
+use crate::engine::history::{self, HistoryEntry, Loaded, late_writes, whole_history};
 use crate::engine::report::Report;
 use crate::engine::store::id;
 use crate::engine::store::state::{Section, StateFolder, StateLookup};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::journal::Header;
@@ -32,11 +33,18 @@ pub(super) struct ToRevert {
 }
 
 impl ToRevert {
-    /// What the caller is told about those that are left.
-    pub(super) fn warning(&self) -> Option<String> {
-        let newest = self.left.first()?;
+    /// What the caller is told about those that are left, and about folders that come back without what was written into
+    /// them since.
+    pub(super) fn warnings(&self, workspace: &Workspace) -> Result<Vec<String>> {
         let count = self.left.len();
-        Some(format!("{count} committed by others meanwhile, the newest of them {newest}, were left as they are"))
+        let told = |newest: &String| {
+            format!("{count} committed by others meanwhile, the newest of them {newest}, were left as they are")
+        };
+        let mut warnings: Vec<String> = self.left.first().map(told).into_iter().collect();
+        for part in &self.parts {
+            warnings.extend(late_writes::written_folders(workspace, part)?);
+        }
+        Ok(warnings)
     }
 }
 

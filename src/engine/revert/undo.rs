@@ -8,6 +8,7 @@ use super::folders::leave_filled;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
 use super::reversal::Reversal;
 use super::since::RevertWhat;
+use crate::engine::history::folders_before::changed_folders;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
@@ -172,7 +173,7 @@ impl Engine {
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
-            .map_err(|error| advised(error, options.rebase))?;
+            .map_err(|error| advised(error, options.rebase, &reversal, &present))?;
         if plan.is_empty() && !filled.is_empty() {
             // Otherwise the folder that stays is a warning: the files count more.
             return Err(conflict(filled));
@@ -184,19 +185,19 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
         let files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
         // Several may cancel out: then nothing is committed, and nothing reverted.
-        let reverts = if plan.is_empty() { Vec::new() } else { reversal.reverted() };
+        let is_nothing = plan.is_empty() && changed_folders(&state, &to_revert.parts).is_empty();
+        let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
         let origin = TransactionOrigin {
             reverts: reverts.iter().map(|reverted| reverted.id.clone()).collect(),
             ..TransactionOrigin::default()
         };
         let gate = self.gate(options.check.as_ref())?;
-        let folder_metadata = self.folder_metadata(&reversal)?;
         let prepared = Prepared {
             plan,
             sources,
             targets,
             parents,
-            folder_metadata,
+            folder_metadata: self.folder_metadata(&reversal)?,
             folder_modes: HashMap::new(),
             read_at,
             origin,
@@ -205,7 +206,7 @@ impl Engine {
             again,
             contended: None,
         };
-        let warnings = to_revert.warning().into_iter().collect();
+        let warnings = to_revert.warnings(&self.workspace)?;
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };

@@ -105,7 +105,7 @@ impl<'a> Transaction<'a> {
     /// Carries it out, all or nothing. On failure the error's outcome tells the state of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
     pub fn commit(mut self) -> Result<Report> {
-        match self.ready.take().filter(|ready| !ready.prepared.plan.is_empty()) {
+        match self.ready.take().filter(|ready| ready.prepared.has_effect()) {
             Some(ready) => self.commit_ready(ready),
             None => Ok(self.plan),
         }

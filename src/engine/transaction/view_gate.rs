@@ -47,7 +47,7 @@ impl Transaction<'_> {
     /// been run `times` before, each time for files that changed meanwhile.
     pub(crate) fn go_on(mut self, seen: &mut Option<SeenInView>, times: usize) -> Result<Went> {
         let engine = self.engine;
-        let Some(ready) = self.ready.take().filter(|ready| !ready.prepared.plan.is_empty()) else {
+        let Some(ready) = self.ready.take().filter(|ready| ready.prepared.has_effect()) else {
             return Ok(Went::Over(self.plan));
         };
         match seen.take() {

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Name, Stat};
 use crate::journal::record;
 use crate::limits;
+use crate::path::RelPath;
 use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Entry, New, PlannedChange};
 
@@ -132,8 +133,9 @@ impl Engine {
         Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
-    /// Verifies that each new file can be given its group: a group of this process, unless the file system gives files
-    /// the group of their folder (`grpid`), which the state folder shows.
+    /// Verifies that each new file and folder can be given its group, and that an undo could give its own to each folder
+    /// that goes: a group of this process, unless the file system gives files the group of their folder (`grpid`), which
+    /// the state folder shows.
     fn check_groups(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         let host = self.workspace.host()?;
         let Some(groups) = host.groups else { return Ok(()) };
@@ -142,20 +144,35 @@ impl Engine {
             Some(source) => Some(prepared.sources[source].snapshot.stat.group),
             None => new.state.access.map(|access| access.group),
         };
+        let is_undo = !prepared.origin.reverts.is_empty();
+        let going =
+            |path: &RelPath| prepared.parents.get(path.as_path()).filter(|_| !is_undo).map(|(stat, _)| stat.group);
         for entry in &prepared.plan.entries {
-            let (PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new)) =
-                &entry.change
-            else {
+            let (new, gone) = match &entry.change {
+                PlannedChange::Edit(_, new) | PlannedChange::Create(new) => (group_of(new), None),
+                PlannedChange::FolderToFile(new) => (group_of(new), going(&entry.path)),
+                PlannedChange::RemoveFolder => (None, going(&entry.path)),
+                PlannedChange::Folder | PlannedChange::FileToFolder(_) => {
+                    (prepared.folder_metadata.get(&entry.path).map(|metadata| metadata.group), None)
+                }
+                PlannedChange::Delete(_) => continue,
+            };
+            let is_foreign = |group: &u32| !groups.contains(group) && handed_on != Some(*group);
+            let message = if let Some(group) = new.filter(is_foreign) {
+                format!(
+                    "{} must belong to group {group}, which you are not in, and you cannot give it to that (chgrp it to a \
+                     group of yours, or work as somebody who is in that one)",
+                    entry.path
+                )
+            } else if let Some(group) = gone.filter(is_foreign) {
+                format!(
+                    "{} belongs to group {group}, which you are not in, and to which an undo could not give it back (chgrp \
+                     it to a group of yours, or work as somebody who is in that one)",
+                    entry.path
+                )
+            } else {
                 continue;
             };
-            let Some(group) = group_of(new).filter(|group| !groups.contains(group) && handed_on != Some(*group)) else {
-                continue;
-            };
-            let message = format!(
-                "{} must belong to group {group}, which you are not in, and you cannot give a new file to it (chgrp it to a \
-                 group of yours, or work as somebody who is in that one)",
-                entry.path
-            );
             let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
             return Err(error.asked_by(entry.asked_by));
         }

@@ -52,6 +52,11 @@ pub(crate) struct ContendedEdits {
 }
 
 impl Prepared {
+    /// Returns whether there is anything to commit. A revert without entries gives folders what they had.
+    pub(crate) fn has_effect(&self) -> bool {
+        !self.plan.is_empty() || !self.origin.reverts.is_empty()
+    }
+
     /// The bytes that history will hold.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()

@@ -73,6 +73,8 @@ pub(crate) enum LastLink {
     FollowIfItStays,
     /// The symlink itself is meant.
     Keep,
+    /// The same, and one on the way is an obstacle: the path was recorded where there was none.
+    KeepAll,
     /// A folder is meant, which is made or removed: a symlink is none.
     Folder,
 }
@@ -80,7 +82,7 @@ pub(crate) enum LastLink {
 impl LastLink {
     /// Returns whether a symlink there is not followed, whatever the rest of the request does.
     const fn is_itself(self) -> bool {
-        matches!(self, Self::Keep | Self::Folder)
+        matches!(self, Self::Keep | Self::KeepAll | Self::Folder)
     }
 }
 
@@ -210,7 +212,7 @@ impl<'a> Resolver<'a> {
             if let Some(Ok(place)) = &place
                 && place.is_symlink()
             {
-                let links = if *last == LastLink::Keep { &mut taken } else { &mut to_folders };
+                let links = if *last == LastLink::Folder { &mut to_folders } else { &mut taken };
                 links.insert(place.path.clone());
             }
             places.push(place);
@@ -345,7 +347,7 @@ impl<'a> Resolver<'a> {
                 ResolvedFolder::Missing => false,
                 ResolvedFolder::Obstacle => true,
                 ResolvedFolder::ThroughLink => {
-                    if !self.is_in_new_folder(folder, last) {
+                    if last != LastLink::KeepAll && !self.is_in_new_folder(folder, last) {
                         return Ok(PathStep::LinkedFolder);
                     }
                     true

@@ -66,7 +66,7 @@ fn ran(here: &Workspace, options: &[&str], script: &str) -> Ran {
 }
 
 /// What a program may do to a tree.
-const SCRIPTS: [&str; 18] = [
+const SCRIPTS: [&str; 19] = [
     "echo 1 > a; echo new > new; mkdir made; echo x > made/x; rm b",
     "sed -i s/o/0/ a b sub/c",
     "chmod 755 a; chmod 600 sub/c; touch b",
@@ -79,6 +79,7 @@ const SCRIPTS: [&str; 18] = [
     "ln -s b new-link; ln -sfn b to-a; rm dangling",
     "rm to-a; echo a file > to-a; rm b; ln -s a b",
     "rm to-sub; mkdir to-sub; echo x > to-sub/x",
+    "rm -r gone; ln -s sub gone",
     "mkdir -p x/y/z; mkdir -m 700 private; mkdir -m 1777 sticky",
     "echo via > to-sub/via; echo through > to-a",
     "mv sub/in/d t; mv sub/in/e sub/in/d; mv t sub/in/e",
