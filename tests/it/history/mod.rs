@@ -2,6 +2,7 @@
 
 mod changed_by;
 mod clock;
+mod folders;
 mod pruned;
 mod retention;
 mod since;
