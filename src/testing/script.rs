@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::check::{Check, CheckCall, Checker, Ended, Verdict};
 use crate::commit::protocol::{PROTOCOL, Protocol};
-use crate::engine::{Durability, Engine, Run, Settings};
+use crate::engine::{Durability, Engine, Run, Settings, UndoOptions};
 use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
@@ -121,6 +121,16 @@ impl Script {
     #[must_use]
     pub fn undo(self) -> Self {
         self.then(|engine| run(|run| engine.undo(None, false, run).map(drop)))
+    }
+
+    /// Adds a revert of all but the oldest transaction, as one.
+    #[must_use]
+    pub fn undo_all(self) -> Self {
+        self.then(|engine| {
+            let oldest = engine.log(usize::MAX, None)?.pop().map(|logged| logged.id).unwrap_or_default();
+            let options = UndoOptions::default();
+            run(|run| engine.undo_since(&oldest, &|_, _| true, &options, run).map(drop))
+        })
     }
 
     /// The durability of the commits. With [`Durability::Process`] only kills are explored.

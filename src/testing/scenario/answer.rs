@@ -42,6 +42,12 @@ impl ScenarioComparison<'_> {
         })
     }
 
+    /// Returns whether nothing but a folder is at a path, before or after.
+    fn is_only_a_folder(&self, path: &Path) -> bool {
+        let mut there = [self.before.get(path), self.after.get(path)].into_iter().flatten();
+        there.all(|entry| entry.kind == FileKind::Folder)
+    }
+
     fn is_unchanged(&self, path: &Path) -> bool {
         let (before, after) = (self.before.get(path), self.after.get(path));
         let same_time = after.map(|after| match before {
@@ -145,9 +151,12 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
     })
 }
 
-/// The places of a file among all `files` of a report before and after.
-pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles) -> (PathBuf, PathBuf) {
+/// The places of a file of a report before and after. A revert names what is at the very path, and follows no symlink.
+pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> (PathBuf, PathBuf) {
     let path = file.path.strip_prefix(ROOT).unwrap_or(&file.path);
+    if !report.reverts.is_empty() {
+        return (path.to_owned(), path.to_owned());
+    }
     // A folder that takes the place of a symlink has what is put beneath it.
     let in_new_folder = |path: &Path| {
         let is_above = |other: &FileReport| path.starts_with(other.path.strip_prefix(ROOT).unwrap_or(&other.path));
@@ -155,9 +164,15 @@ pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles
             let at = other.path.strip_prefix(ROOT).unwrap_or(&other.path);
             before.get(at).is_some_and(|entry| entry.kind == FileKind::Symlink)
         };
-        files.iter().any(|other| other.operation == Operation::Folder && is_above(other) && was_link(other))
+        report.files.iter().any(|other| other.operation == Operation::Folder && is_above(other) && was_link(other))
     };
-    let is_itself = is_about_link(file, path, before) || in_new_folder(path);
+    // A symlink that another entry takes away leads nowhere.
+    let leaves = |path: &Path| {
+        let is_it = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path) == path;
+        let vacates = |other: &FileReport| other.extras.renamed_to.is_some() || other.hash_after.is_none();
+        report.files.iter().any(|other| is_it(other) && is_about_link(other, path, before) && vacates(other))
+    };
+    let is_itself = is_about_link(file, path, before) || in_new_folder(path) || leaves(path);
     let source = if is_itself { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
     let goal = match &file.extras.renamed_to {
         Some(to) if in_new_folder(to.strip_prefix(ROOT).unwrap_or(to)) => {
@@ -173,7 +188,7 @@ pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles
 /// The paths that a report names.
 pub(super) fn named(report: &Report, before: &UserFiles) -> BTreeSet<PathBuf> {
     let changed = report.files.iter().filter(|file| file.operation != Operation::None);
-    let places = changed.map(|file| places(file, &report.files, before)).flat_map(|(source, goal)| [source, goal]);
+    let places = changed.map(|file| places(file, report, before)).flat_map(|(source, goal)| [source, goal]);
     places.chain(report.files.iter().filter_map(|file| file.extras.backup.clone())).collect()
 }
 
@@ -192,7 +207,9 @@ fn judge_report(compared: ScenarioComparison<'_>, request: Option<&Request>, rep
     for path in compared.all_paths().filter(|path| !named.contains(*path) && !compared.is_touched(path)) {
         // A folder that a new file needed, or that an undo removed.
         let is_around = named.iter().any(|named| named.starts_with(path));
-        if !is_around && !compared.is_unchanged(path) && !compared.is_led_to(path) {
+        // A folder that goes, or comes back, with the one that became a file: its name stands for all in it.
+        let is_along = compared.is_only_a_folder(path) && named.iter().any(|named| path.starts_with(named));
+        if !is_around && !is_along && !compared.is_unchanged(path) && !compared.is_led_to(path) {
             return Err(format!("{} is not named in the answer, and is another", path.display()));
         }
     }
@@ -208,7 +225,7 @@ fn judge_file(
 ) -> Result<(), String> {
     let ScenarioComparison { before, after, .. } = compared;
     let file = &report.files[index];
-    let places = |file: &FileReport, files: &UserFiles| places(file, &report.files, files);
+    let places = |file: &FileReport, files: &UserFiles| places(file, report, files);
     let (source, goal) = places(file, before);
     // One entry may remove a file and another put one in its place.
     let others = || report.files.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);

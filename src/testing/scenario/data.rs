@@ -56,8 +56,10 @@ pub enum Item {
     Symlink(String, String),
     /// Another name of a file: the file, and the name.
     Link(String, String),
-    /// An attribute of a file: its path, the name, the value.
+    /// An attribute of a file or a folder: its path, the name, the value.
     Attribute(String, String, String),
+    /// The mode of a folder.
+    Mode(String, u32),
 }
 
 /// One step.

@@ -1,5 +1,7 @@
 //! Generates random scenarios.
 
+mod folders;
+
 use std::collections::BTreeMap;
 
 use super::data::{
@@ -22,6 +24,9 @@ const ERRNOS: [Errno; 8] =
 pub fn generate(seed: u64) -> Scenario {
     generate_by(seed, |dice| {
         let (contended, lower, machine) = (seed % 8 == 5, seed % 16 == 10, dice.machine());
+        if seed % 8 == 3 {
+            return dice.among_folders(machine);
+        }
         // No overlay counts as ext4, the one file system on which files are synced one by one.
         let machine = Profile { contended, lower, sync_each: machine.sync_each && !lower, ..machine };
         let items = dice.items();

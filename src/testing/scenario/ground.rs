@@ -67,5 +67,6 @@ pub(super) fn make(machine: &SimFs, item: &Item) -> std::io::Result<()> {
         }
         Item::Link(path, new) => machine.link(at(path), at(new)),
         Item::Attribute(path, name, value) => machine.set_attribute(at(path), name, value.as_bytes()),
+        Item::Mode(path, mode) => machine.set_mode(at(path), *mode),
     }
 }

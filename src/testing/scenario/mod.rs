@@ -18,6 +18,7 @@ mod judge;
 mod look;
 mod outcome;
 mod parse;
+mod quiet;
 mod refused;
 mod run;
 mod serial;

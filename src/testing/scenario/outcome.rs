@@ -94,6 +94,7 @@ impl ScenarioWorld {
         if let ScenarioAct::UndoSince(back) = act {
             self.is_undone_since(*back, report, &touched, &look.files)?;
         }
+        self.is_exact(act, report, &look.files)?;
         self.note_committed(act, base, report, reverts);
         Ok(())
     }
@@ -113,7 +114,8 @@ impl ScenarioWorld {
         // Only the log tells what reverts an undo.
         self.is_blurred |= matches!(act, ScenarioAct::Redo(_) | ScenarioAct::UndoSince(_))
             || (reverts.is_none() && matches!(act, ScenarioAct::Undo(_)));
-        self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts });
+        let several = report.reverts.len() > 1;
+        self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts, several });
     }
 
     /// The files before the act for which its answer is true. A recovery that came first may have gone a different way
@@ -179,9 +181,9 @@ impl ScenarioWorld {
                 || foreigners.moved_since.iter().any(|moved| path.starts_with(moved))
         };
         let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
-            let (_, goal) = places(file, &report.files, base);
+            let (_, goal) = places(file, report, base);
             // One entry may remove a file and another put one in its place.
-            let all = report.files.iter().filter(|other| places(other, &report.files, base).1 == goal);
+            let all = report.files.iter().filter(|other| places(other, report, base).1 == goal);
             let is_retaken = file.hash_after.is_none() && all.count() > 1;
             let led = match goal.parent().zip(goal.file_name()) {
                 // A symlink itself, wherever it leads; and what took the place of one.
@@ -250,7 +252,9 @@ impl ScenarioWorld {
         for index in undone {
             self.is_undone(index, &judged, files)?;
             // A file that others touched meanwhile, too: it was not judged, and a later transaction has another before.
-            judged.extend(self.committed[index].changed.iter().cloned());
+            // So has a folder that it was put into, and that may have been made for it.
+            let changed = self.committed[index].changed.iter();
+            judged.extend(changed.flat_map(|path| path.ancestors().map(PathBuf::from)));
         }
         Ok(())
     }
@@ -310,7 +314,7 @@ impl ScenarioWorld {
 /// The modes that were staged for the files of a report.
 fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &UserFiles, report: &Report) -> Request {
     let mode = |file: &FileReport| {
-        let goal = places(file, &report.files, base).1;
+        let goal = places(file, report, base).1;
         modes.and_then(|modes| modes.get(&goal)).map(|mode| Mode::Bits(*mode))
     };
     let file = |file: &FileReport| FileRequest {

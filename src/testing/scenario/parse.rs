@@ -165,6 +165,7 @@ fn item(word: &str, words: &mut Words<'_>) -> Result<Option<Item>, String> {
         "symlink" => Item::Symlink(words.next()?, words.next()?),
         "link" => Item::Link(words.next()?, words.next()?),
         "attribute" => Item::Attribute(words.next()?, words.next()?, words.next()?),
+        "mode" => Item::Mode(words.next()?, words.octal()?),
         _ => return Ok(None),
     }))
 }

@@ -30,6 +30,9 @@ impl ScenarioWorld {
         if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_untrusted(error) {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
+        if self.must_be_undone_since(doing) {
+            return Err("an undo of all is refused, though nobody interfered".to_owned());
+        }
         if !doing.failed && error.outcome() == Outcome::PartlyRolledBack && self.only_its_check_acted() {
             return Err(format!("nobody but its check acted, and not all is old: {:?}", error.not_old()));
         }

@@ -35,6 +35,8 @@ pub(super) struct ScenarioCommit {
     pub(super) named: BTreeSet<PathBuf>,
     /// The index of the transaction that it reverts.
     pub(super) reverts: Option<usize>,
+    /// True if it reverts several.
+    pub(super) several: bool,
 }
 
 /// An interrupted act.

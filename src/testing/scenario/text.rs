@@ -19,6 +19,7 @@ impl fmt::Display for Scenario {
                 Item::Symlink(path, target) => writeln!(f, "symlink {path} {target}")?,
                 Item::Link(path, new) => writeln!(f, "link {path} {new}")?,
                 Item::Attribute(path, name, value) => writeln!(f, "attribute {path} {name} {value:?}")?,
+                Item::Mode(path, mode) => writeln!(f, "mode {path} {mode:o}")?,
             }
         }
         self.steps.iter().try_for_each(|step| write!(f, "{step}"))

@@ -3,6 +3,7 @@
 mod changed_by;
 mod chosen;
 mod clock;
+mod folders;
 mod pruned;
 mod retention;
 mod since;

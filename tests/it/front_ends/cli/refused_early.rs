@@ -75,3 +75,36 @@ fn a_file_of_a_group_that_is_not_ones_own_is_found_out_before() {
         assert_eq!(json["error_code"], json!("UNDO_CONFLICT"), "{json}");
     }
 }
+
+/// An undo could not give it back to the group.
+#[test]
+fn a_folder_of_a_group_that_is_not_ones_own_is_not_removed() {
+    if !is_root() {
+        return eprintln!("skipped: another user needs root");
+    }
+    let here = workspace();
+    for (name, group) in [("foreign", FOREIGN), ("own", SECOND), ("foreign/in", USER)] {
+        fs::create_dir(here.path().join(name)).unwrap();
+        chown(here.path().join(name), Some(USER), Some(group)).unwrap();
+    }
+    let removal = |name: &str| format!(r#"{{"files": [{{"file_path": "{name}", "remove_folder": true}}]}}"#);
+    here.write("foreign/file", "one\n");
+    chown(here.path().join("foreign/file"), Some(USER), Some(USER)).unwrap();
+    here.write("foreign.json", &removal("foreign")).write("in.json", &removal("foreign/in"));
+    here.write("becomes.json", r#"{"files": [{"file_path": "foreign/file", "rename_to": "foreign"}]}"#);
+    here.write("own.json", &removal("own"));
+    for line in [&["apply", "becomes.json", "--dry-run", "--json"][..], &["apply", "becomes.json", "--json"]] {
+        let ran = run_as_user(&here, line);
+        assert!(ran.exits(5).stdout.contains("54333"), "{line:?}: {ran:?}");
+    }
+    fs::remove_file(here.path().join("foreign/file")).unwrap();
+    run_as_user(&here, &["apply", "in.json"]).exits(0);
+    let refused = run_as_user(&here, &["apply", "foreign.json", "--json"]).exits(5).json();
+    assert_eq!(refused["error_code"], json!("PERMISSION_DENIED"), "{refused}");
+    // In a second group one may give it back.
+    for line in [&["apply", "own.json"][..], &["undo"], &["undo"]] {
+        run_as_user(&here, line).exits(0);
+    }
+    assert_eq!(fs::metadata(here.path().join("own")).unwrap().gid(), SECOND);
+    assert!(here.path().join("foreign/in").exists());
+}

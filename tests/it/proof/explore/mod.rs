@@ -134,6 +134,19 @@ fn folders_that_are_removed_are_old_or_new_after_a_crash_and_so_is_the_undo() {
 }
 
 #[test]
+fn a_folder_that_becomes_a_symlink_is_old_or_new_after_a_crash_and_so_is_the_undo() {
+    explore_once(&scripts::folder_to_link());
+    explore_once(&scripts::folder_to_link().undo());
+}
+
+/// What the folder was before comes back behind the commit, and after a crash as well.
+#[test]
+fn a_folder_that_was_made_again_is_as_it_was_after_a_crash() {
+    explore_once(&scripts::folder_made_again());
+    explore_once(&file_by_file(&scripts::folder_made_again()));
+}
+
+#[test]
 fn files_that_are_given_away_are_old_or_new_after_a_crash() {
     explore(&scripts::taken());
     explore_once(&as_on_fuse(&scripts::taken()));

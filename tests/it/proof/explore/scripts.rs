@@ -252,6 +252,25 @@ pub(crate) fn folders_checked(passes: impl Fn(&SimFs) -> bool + Send + Sync + 's
     Script::new("folders", nested).apply_checked(request(all), passes)
 }
 
+/// A folder makes way for a symlink that leads to where its content went.
+pub(crate) fn folder_to_link() -> Script {
+    let all = vec![renames("sub/d", "real/d"), removes("sub/in/empty"), removes("sub/in"), links("sub", "real")];
+    Script::new("folder to symlink", nested).apply(request(all))
+}
+
+/// A folder is removed and made again, and all of that is undone as one.
+pub(crate) fn folder_made_again() -> Script {
+    let all = vec![removes("sub/in/empty"), removes("sub/in"), deletes("sub/d"), removes("sub")];
+    let setup = |machine: &SimFs| {
+        nested(machine);
+        machine.set_mode("/w/sub", 0o2770).unwrap();
+        machine.set_owner("/w/sub", 5, 6).unwrap();
+        machine.set_attribute("/w/sub", ATTRIBUTE, b"old").unwrap();
+    };
+    let script = Script::new("folder made again", setup).apply(request(all));
+    script.apply(request(vec![creates("sub/in/new", "new two\n")])).undo_all()
+}
+
 /// Both at a time.
 pub(crate) fn file_and_folder() -> Script {
     script("file and folder").apply(request(vec![renames("a", "a/d"), renames("sub/d", "sub")]))

@@ -97,6 +97,11 @@ fn without_a_history_of_folders() -> Player {
     })
 }
 
+/// What stays in the workspace keeps the metadata that it has.
+fn without_giving_back() -> Player {
+    without_calls(|call| call.operation == FaultOperation::SetMetadata && !is_inside(&call.path))
+}
+
 fn without_a_sync_of_a_found_state_folder() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
@@ -231,7 +236,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 36] = [
+const NOTICED: [Noticed; 38] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -311,6 +316,12 @@ const NOTICED: [Noticed; 36] = [
         without_a_history_of_folders,
         "d is left, empty, without a word",
     ),
+    (
+        "a_folder_that_another_one_made_again_goes_with_the_first",
+        without_a_history_of_folders,
+        "d is left, empty, without a word",
+    ),
+    ("a_folder_that_was_removed_and_made_again_is_as_it_was", without_giving_back, "undone, and d is"),
     ("an_undo_after_a_redo_takes_new_folders_away", without_a_history_of_folders, "g is left, empty, without a word"),
     ("another_name_of_an_original_may_be_written", without_copies, "an undo is refused"),
     ("nothing_of_a_new_folder_is_kept_whose_name_a_power_cut_took", without_a_look_into_the_slot, "something is kept"),
@@ -335,7 +346,7 @@ const NOTICED: [Noticed; 36] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 33] = [
+const OTHERS: [(&str, &str); 36] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
     ("a_folder_that_cannot_be_looked_at_may_be_left", "warnings_that_are_not_true_are_seen"),
@@ -345,6 +356,7 @@ const OTHERS: [(&str, &str); 33] = [
         "a_folder_of_a_lower_layer_that_a_check_removes_comes_back",
         "none: what the slot holds is known by what was staged, and not by the protocol",
     ),
+    ("a_folder_that_became_a_symlink_is_a_folder_again", "none: a path, before the protocol"),
     ("a_folder_that_comes_while_paths_are_resolved_is_not_taken_for_missing", "none: a path, before the protocol"),
     ("a_folder_that_is_dropped_is_gone", "none: a deletion that a person asks for"),
     ("a_folder_that_an_undo_leaves_is_named_truly", "warnings_that_are_not_true_are_seen"),
@@ -370,8 +382,10 @@ const OTHERS: [(&str, &str); 33] = [
     ("a_state_folder_with_an_id_survives_a_power_cut", "each_sync_of_what_a_first_commit_makes_is_missed"),
     ("a_symlink_whose_target_goes_while_it_is_followed_leads_nowhere", "none: a path, before the protocol"),
     ("an_attribute_set_while_a_swap_is_reversed_at_once_is_told", "none: a sentence"),
+    ("an_empty_folder_that_went_along_comes_back", "none: a plan, before the protocol"),
     ("an_interrupt_while_files_are_read_is_heard", "none: a flag that every read asks"),
     ("an_original_that_is_dropped_from_what_is_kept_is_nobodys_late_write", "none: a sentence"),
+    ("an_undo_and_its_redo_are_no_conflict", "none: a plan, before the protocol"),
     ("an_undo_without_an_id_waits_for_what_is_interrupted", "none: a refusal before the protocol"),
     ("what_is_no_transaction_stops_no_command", "none: a listing, before the protocol"),
     ("what_is_restored_for_a_deleted_file_has_its_own_mode", "none: a request, before the protocol"),

@@ -28,6 +28,11 @@
 //! | a check that removes its folder | `a_check_that_removes_its_folder_does_not_stop_recovery` |
 //! | a folder of a container's image that a check removes is gone for good | `a_folder_of_a_lower_layer_that_a_check_removes_comes_back`, `a_folder_of_a_lower_layer_is_known_after_a_crash`, `file_systems/overlay.rs a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back` |
 //! | panics without threads, and by times that no clock can tell | `front_ends/cli/starved.rs without_threads_everything_is_done_by_one`, `front_ends/cli/starved.rs times_that_no_clock_can_tell_are_as_good_as_for_ever` |
+//! | a folder that became a symlink cannot be undone | `a_folder_that_became_a_symlink_is_a_folder_again` |
+//! | an undo of several destroys a folder that was there, or loses one in it | `a_folder_that_was_removed_and_made_again_is_as_it_was`, `an_empty_folder_that_went_along_comes_back` |
+//! | an undo of several, or one after it, is refused for another program that was not there | `an_undo_and_its_redo_are_no_conflict`, `a_folder_that_another_one_made_again_goes_with_the_first` |
+//! | a redo of several loses a folder that was made by itself | `history/folders.rs a_folder_that_was_made_by_itself_comes_back_with_a_redo_of_several` |
+//! | a folder that nobody could give back is removed | `front_ends/cli/refused_early.rs a_folder_of_a_group_that_is_not_ones_own_is_not_removed` |
 //! | a crafted state that costs much, or stops every command | `what_is_no_transaction_stops_no_command`, `hostile/crafted.rs what_is_foreign_costs_a_command_few_reads` |
 
 use std::fs;
@@ -83,7 +88,7 @@ fn named() -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_violation_has_a_script_or_a_test() {
     let named = named();
-    assert_eq!(named.len(), 23, "{named:?}");
+    assert_eq!(named.len(), 28, "{named:?}");
     for (violation, all) in &named {
         assert!(!all.is_empty(), "{violation}");
         for one in all {

@@ -1,6 +1,6 @@
 //! What foreign programs do, as lines of a shell.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -61,11 +61,12 @@ pub(super) fn set_up(root: &Path, item: &Item) {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap())
                 .and_then(|()| fs::write(&path, content))
-                .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(*mode)))
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(*mode)))
         }
         Item::Symlink(path, target) => symlink(target, root.join(path)),
         Item::Link(path, new) => fs::hard_link(root.join(path), root.join(new)),
         Item::Attribute(..) => Ok(()),
+        Item::Mode(path, mode) => fs::set_permissions(root.join(path), Permissions::from_mode(*mode)),
     };
     made.ok();
 }

@@ -1,0 +1,62 @@
+//! Judges undos where nobody but txedit was at work, and nothing failed: all of the tree is as it was.
+
+use std::path::PathBuf;
+
+use super::data::ScenarioAct;
+use super::judge::{Doing, Judged};
+use super::look::differences;
+use super::run::{ScenarioCommit, ScenarioWorld};
+use crate::engine::report::Report;
+use crate::fs::FileKind;
+use crate::testing::check::told;
+use crate::testing::run::lock;
+use crate::testing::world::UserFiles;
+
+impl ScenarioWorld {
+    /// Returns whether nothing but acts of txedit happened, all of which are in history.
+    pub(super) fn is_quiet(&self) -> bool {
+        let unusual = self.is_pruned || self.profile.small_history || self.profile.lower;
+        !unusual && !self.had_failures && self.pending.is_none() && !lock(&self.foreigners).were_here
+    }
+
+    /// Judges what an undo or a redo leaves: exactly what was before the transactions that it reverts, if they are the
+    /// newest.
+    pub(super) fn is_exact(&self, act: &ScenarioAct, report: &Report, files: &UserFiles) -> Judged {
+        if !self.is_quiet() {
+            return Ok(());
+        }
+        let newest = self.committed.last();
+        let since = match act {
+            ScenarioAct::UndoSince(back) => {
+                self.committed.len().checked_sub(*back).and_then(|at| self.committed.get(at))
+            }
+            ScenarioAct::Undo(_) | ScenarioAct::Redo(_) => {
+                let is_reverted = |newest: &&ScenarioCommit| report.reverts.iter().any(|it| it.id == newest.id);
+                newest.filter(is_reverted)
+            }
+            _ => None,
+        };
+        let Some(ScenarioCommit { before, several, .. }) = since else { return Ok(()) };
+        // A redo of several does not make folders that were empty, and leaves those that were there all along.
+        let is_redo_of_several = *several && !matches!(act, ScenarioAct::UndoSince(_));
+        let is_folder = |path: &PathBuf| {
+            [before.get(path), files.get(path)].into_iter().flatten().all(|entry| entry.kind == FileKind::Folder)
+        };
+        let differ = differences(before, files);
+        match differ.into_iter().find(|path| !(is_redo_of_several && is_folder(path))) {
+            Some(path) => {
+                let (is, was) = (told(files, path), told(before, path));
+                Err(format!("reverted, and {} is {is}; it was {was}", path.display()))
+            }
+            None if !report.warnings.is_empty() => {
+                Err(format!("reverted exactly, with warnings: {:?}", report.warnings))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether an undo of everything after a transaction has no reason to be refused.
+    pub(super) fn must_be_undone_since(&self, doing: &Doing<'_>) -> bool {
+        matches!(doing.act, ScenarioAct::UndoSince(back) if *back > 0) && !doing.failed && self.is_quiet()
+    }
+}
