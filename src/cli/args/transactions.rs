@@ -54,7 +54,7 @@ pub(crate) struct LogArgs {
     /// Only those that changed this file, or a file in this folder
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// Only those of this session: TXEDIT_SESSION when they were made, or that of an MCP client
+    /// Only those of this session: `TXEDIT_SESSION` when they were made, or that of an MCP client
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     /// List at most N
@@ -90,7 +90,7 @@ pub(crate) struct UndoArgs {
     /// Revert the newest N that are not reverted and no undos, as one transaction
     #[arg(long, value_name = "N", conflicts_with_all = ["id", "since"])]
     pub(crate) last: Option<usize>,
-    /// Revert all of this session, as one transaction: of TXEDIT_SESSION when they were made, or of an MCP client
+    /// Revert all of this session, as one transaction: of `TXEDIT_SESSION` when they were made, or of an MCP client
     #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "since", "last"])]
     pub(crate) session: Option<String>,
     #[command(flatten)]

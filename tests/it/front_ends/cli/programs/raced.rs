@@ -17,7 +17,7 @@ fn nothing_that_others_write_meanwhile_is_lost() {
     if !is_here() {
         return;
     }
-    let runs = if is_full() { 1_000 } else { 60 };
+    let runs: u32 = if is_full() { 1_000 } else { 60 };
     let here = workspace();
     let root = here.path();
     let (mut committed, mut refused) = (0, 0);
@@ -27,7 +27,7 @@ fn nothing_that_others_write_meanwhile_is_lost() {
         let json = std::thread::scope(|scope| {
             scope.spawn(|| {
                 // From 0 to 400 ms apart: some runs see none of it, and some see several.
-                let pause = Duration::from_millis((number * 37 % 401) as u64);
+                let pause = Duration::from_millis(u64::from(number * 37 % 401));
                 let pauses = || {
                     (0..=pause.as_millis()).all(|_| {
                         std::thread::sleep(Duration::from_millis(1));
