@@ -148,14 +148,12 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
 /// The places of a file among all `files` of a report before and after.
 pub(super) fn places(file: &FileReport, files: &[FileReport], before: &UserFiles) -> (PathBuf, PathBuf) {
     let path = file.path.strip_prefix(ROOT).unwrap_or(&file.path);
-    // A folder that takes the place of a symlink has what is put beneath it.
+    // Nothing leads through a symlink that goes: what is beneath it is in a folder that takes its place.
     let in_new_folder = |path: &Path| {
-        let is_above = |other: &FileReport| path.starts_with(other.path.strip_prefix(ROOT).unwrap_or(&other.path));
-        let was_link = |other: &FileReport| {
-            let at = other.path.strip_prefix(ROOT).unwrap_or(&other.path);
-            before.get(at).is_some_and(|entry| entry.kind == FileKind::Symlink)
-        };
-        files.iter().any(|other| other.operation == Operation::Folder && is_above(other) && was_link(other))
+        let at = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path).to_owned();
+        let goes = |other: &FileReport| other.hash_after.is_none() || other.extras.renamed_to.is_some();
+        let is_above = |other: &FileReport| path != at(other) && path.starts_with(at(other));
+        files.iter().any(|other| is_above(other) && goes(other) && is_about_link(other, &at(other), before))
     };
     let is_itself = is_about_link(file, path, before) || in_new_folder(path);
     let source = if is_itself { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };

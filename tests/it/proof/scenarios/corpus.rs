@@ -28,6 +28,7 @@
 //! | a check that removes its folder | `a_check_that_removes_its_folder_does_not_stop_recovery` |
 //! | a folder of a container's image that a check removes is gone for good | `a_folder_of_a_lower_layer_that_a_check_removes_comes_back`, `a_folder_of_a_lower_layer_is_known_after_a_crash`, `file_systems/overlay.rs a_check_that_removes_a_folder_of_the_lower_layer_is_rolled_back` |
 //! | panics without threads, and by times that no clock can tell | `front_ends/cli/starved.rs without_threads_everything_is_done_by_one`, `front_ends/cli/starved.rs times_that_no_clock_can_tell_are_as_good_as_for_ever` |
+//! | what is beneath a symlink that the request takes away goes where that led | `a_folder_in_the_place_of_a_symlink_has_what_is_beneath_it`, `requests/beneath_symlinks.rs what_leads_through_a_symlink_that_the_request_takes_away_is_refused` |
 //! | a crafted state that costs much, or stops every command | `what_is_no_transaction_stops_no_command`, `hostile/crafted.rs what_is_foreign_costs_a_command_few_reads` |
 
 use std::fs;
