@@ -73,7 +73,7 @@ impl Resolver<'_> {
             let there = Name::new(&handle, &name);
             match self.workspace.stat(there)? {
                 Some(stat) if stat.kind == FileKind::Symlink => {
-                    let Ok(link) = RelPath::new(&folder.join(&name)) else { break };
+                    let Ok(link) = RelPath::new(folder.join(&name)) else { break };
                     links.push(link);
                     let target: PathBuf = OsString::from_vec(self.workspace.read_link(there)?).into();
                     names.extend(in_reverse(&target));
