@@ -11,7 +11,7 @@ use crate::engine::history::stored_report::Rewritten;
 use crate::engine::store::snapshot;
 use crate::engine::{Phase, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::fs::{FileKind, Name};
+use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
@@ -62,8 +62,8 @@ impl CommitWalk<'_> {
             rewritten.tell(&mut self.source.files);
         }
         // These are no contents: an undo compares them itself.
-        for changed in self.changed_folders()? {
-            changed.warn(&mut self.source.files);
+        for there in self.in_removed_places()? {
+            there.warn(&mut self.source.files);
         }
         Ok(())
     }
@@ -99,25 +99,19 @@ impl CommitWalk<'_> {
         Err(snapshot::changed(&self.transaction().path(entry), "was written in its old place during the check"))
     }
 
-    /// The folders that the check removed although they were made, or made again although they were removed.
-    fn changed_folders(&self) -> Result<Vec<Rewritten>> {
+    /// What the check put in the places of removed folders. One that was made, and is gone, ends the commit.
+    fn in_removed_places(&self) -> Result<Vec<Rewritten>> {
         let transaction = self.transaction();
-        let mut changed = Vec::new();
+        let mut there = Vec::new();
         for (entry, record) in transaction.journal.entries.numbered() {
-            let should_be = match record.change {
-                RecordedChange::Folder { .. } | RecordedChange::FileToFolder { .. } => true,
-                RecordedChange::RemoveFolder { .. } => false,
-                _ => continue,
-            };
-            let there = transaction.workspace().stat(Name::new(transaction.parent(entry)?, record.path.name()))?;
-            let is_folder = there.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
-            let is_so = if should_be { is_folder } else { there.is_none() };
-            if !is_so {
+            let RecordedChange::RemoveFolder { .. } = record.change else { continue };
+            let name = Name::new(transaction.parent(entry)?, record.path.name());
+            if transaction.workspace().stat(name)?.is_some() {
                 let asked_by = self.prepared.plan.entries[entry].asked_by;
-                changed.push(Rewritten { path: record.path.clone(), asked_by, now: None });
+                there.push(Rewritten { path: record.path.clone(), asked_by, now: None });
             }
         }
-        Ok(changed)
+        Ok(there)
     }
 
     fn rewritten(&self) -> Result<Vec<Rewritten>> {

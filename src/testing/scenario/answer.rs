@@ -157,25 +157,17 @@ pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> 
     if !report.reverts.is_empty() {
         return (path.to_owned(), path.to_owned());
     }
-    // A folder that takes the place of a symlink has what is put beneath it.
-    let in_new_folder = |path: &Path| {
-        let is_above = |other: &FileReport| path.starts_with(other.path.strip_prefix(ROOT).unwrap_or(&other.path));
-        let was_link = |other: &FileReport| {
-            let at = other.path.strip_prefix(ROOT).unwrap_or(&other.path);
-            before.get(at).is_some_and(|entry| entry.kind == FileKind::Symlink)
-        };
-        report.files.iter().any(|other| other.operation == Operation::Folder && is_above(other) && was_link(other))
+    // A symlink that goes leads nowhere: what is beneath it is in a folder that takes its place.
+    let leads_nowhere = |path: &Path| {
+        let at = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path).to_owned();
+        let goes = |other: &FileReport| other.hash_after.is_none() || other.extras.renamed_to.is_some();
+        let is_above = |other: &FileReport| path.starts_with(at(other));
+        report.files.iter().any(|other| is_above(other) && goes(other) && is_about_link(other, &at(other), before))
     };
-    // A symlink that another entry takes away leads nowhere.
-    let leaves = |path: &Path| {
-        let is_it = |other: &FileReport| other.path.strip_prefix(ROOT).unwrap_or(&other.path) == path;
-        let vacates = |other: &FileReport| other.extras.renamed_to.is_some() || other.hash_after.is_none();
-        report.files.iter().any(|other| is_it(other) && is_about_link(other, path, before) && vacates(other))
-    };
-    let is_itself = is_about_link(file, path, before) || in_new_folder(path) || leaves(path);
+    let is_itself = is_about_link(file, path, before) || leads_nowhere(path);
     let source = if is_itself { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
     let goal = match &file.extras.renamed_to {
-        Some(to) if in_new_folder(to.strip_prefix(ROOT).unwrap_or(to)) => {
+        Some(to) if leads_nowhere(to.strip_prefix(ROOT).unwrap_or(to)) => {
             to.strip_prefix(ROOT).unwrap_or(to).to_owned()
         }
         // A symlink there is replaced itself.

@@ -148,7 +148,7 @@ impl ScenarioDice {
             items.push(Item::Folder("k".to_owned()));
         }
         if self.one_in(8) {
-            items.push(Item::Symlink("n".to_owned(), "a".to_owned()));
+            items.push(Item::Symlink("n".to_owned(), self.of(&["a", "d"]).to_owned()));
         }
         if self.one_in(8) {
             items.push(Item::Link("a".to_owned(), "m".to_owned()));
@@ -277,9 +277,28 @@ impl ScenarioDice {
         gone.into_iter().map(Ask::Delete).chain([Ask::Create("d".to_owned(), text)]).collect()
     }
 
+    /// Takes the symlink away that may be at `n`, and does something beneath it.
+    fn beneath_symlink(&mut self) -> Vec<Ask> {
+        let mut asks = match self.below(3) {
+            0 => vec![Ask::Symlink("n".to_owned(), self.of(&["b", "k"]).to_owned())],
+            1 => vec![Ask::Rename("n".to_owned(), self.free())],
+            _ => vec![Ask::Delete("n".to_owned())],
+        };
+        if self.one_in(2) {
+            asks.push(Ask::MakeFolder("n".to_owned()));
+        }
+        let (beneath, text) = (self.of(&["n/x", "n/e", "n/in/x"]).to_owned(), self.text('N'));
+        asks.push(match self.below(4) {
+            0 => Ask::Delete(beneath),
+            1 => Ask::Rename(self.there(), beneath),
+            _ => Ask::Create(beneath, text),
+        });
+        asks
+    }
+
     /// Makes or removes a folder or a symlink, beside something else.
     fn without_content(&mut self) -> Vec<Ask> {
-        let mut asks = match self.below(5) {
+        let mut asks = match self.below(7) {
             0 => vec![Ask::MakeFolder(self.of(&["g", "k", "k/l", "a"]).to_owned())],
             1 => vec![Ask::RemoveFolder("k".to_owned())],
             2 => {
@@ -287,6 +306,7 @@ impl ScenarioDice {
                 self.files.retain(|path, _| !path.starts_with("d/"));
                 gone.into_iter().map(Ask::Delete).chain([Ask::RemoveFolder("d".to_owned())]).collect()
             }
+            3 | 4 => return self.beneath_symlink(),
             _ => {
                 let path = if self.one_in(2) { self.free() } else { self.there() };
                 self.files.remove(&path);

@@ -226,10 +226,10 @@ fn what_a_check_does_with_folders_that_come_and_go_is_told() {
     let in_tree = |here: &Workspace, does: &str| {
         run(here.command(&APPLY).args(["--check-in", "tree", "--check", does])).exits(0).json()
     };
-    for (does, at, path) in [("mkdir gone; echo 1 > gone/x", 0, "gone"), ("rmdir n", 2, "n"), ("rmdir a", 4, "a")] {
+    for does in ["mkdir gone; echo 1 > gone/x", "echo 1 > gone"] {
         let json = in_tree(&fresh(), does);
-        let warnings = json["file_results"][at]["warnings"].to_string();
-        assert!(warnings.contains(&format!("the check changed {path}; ")), "{does}: {json}");
+        let warnings = json["file_results"][0]["warnings"].to_string();
+        assert!(warnings.contains("the check changed gone; "), "{does}: {json}");
     }
     let json = in_tree(&fresh(), "test -d n; test ! -e gone; test -d a");
     let told =
