@@ -161,7 +161,13 @@ impl WorkspaceView<'_> {
 
     /// Ends every process in it: what was written before counts, and nothing that comes later.
     pub(super) fn end(&mut self) -> Result<()> {
-        self.view.end().map_err(|e| Error::io("end the view of", self.workspace.root.path(), e))
+        self.view.end().map_err(|e| Error::io("end the view of", self.workspace.root.path(), e))?;
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if folder.is_there()? {
+            return Ok(());
+        }
+        let message = "another program removed the folder of the view, and with it what was written there";
+        Err(Error::new(ErrorKind::ConcurrentModification, message).at(folder.upper().path()))
     }
 
     /// What was written in it.

@@ -191,9 +191,13 @@ impl Promise {
     /// Returns whether what comes to this path was at one that a foreign program holds: a rename brings along what that
     /// program had made of it before it was read.
     fn is_brought_along(&self, state: usize, path: &PathBuf) -> bool {
-        let first = |path: &PathBuf| self.states[0].get(path).map(|entry| entry.identity);
-        let here = self.states[state].get(path).map(|entry| entry.identity);
-        here.is_some() && here != first(path) && self.held.iter().any(|held| here == first(held))
+        // A symlink is made anew where it is moved to: its target tells it.
+        let link = |state: usize, path: &PathBuf| {
+            let entry = self.states[state].get(path).filter(|entry| entry.kind == FileKind::Symlink);
+            entry.map(|entry| &entry.content)
+        };
+        let (here, is_new) = (link(state, path), !self.states[0].contains_key(path));
+        here.is_some() && is_new && self.held.iter().any(|held| here == link(0, held))
     }
 
     /// Returns whether a file has the permissions and attributes that it has in one of the states.
@@ -261,8 +265,14 @@ impl Promise {
         required: bool,
     ) -> Result<(), String> {
         // The contents before an unfinished act, or after one that was acknowledged.
-        let files = self.states[..=self.from].iter().flat_map(UserFiles::values);
-        let contents: BTreeSet<&Vec<u8>> = files.map(|entry| &entry.content).filter(|c| !c.is_empty()).collect();
+        // Whoever replaced a symlink that is moved has lost its target himself: what is staged is a copy of ours.
+        let is_his = |path: &PathBuf, entry: &SimEntry| {
+            let goes = self.states.last().is_some_and(|files| !files.contains_key(path));
+            entry.kind == FileKind::Symlink && self.held.contains(path) && goes
+        };
+        let files = self.states[..=self.from].iter().flatten().filter(|(path, entry)| !is_his(path, entry));
+        let contents: BTreeSet<&Vec<u8>> =
+            files.map(|(_, entry)| &entry.content).filter(|content| !content.is_empty()).collect();
         let original =
             |content: &Vec<u8>| PreciousContent { content: content.clone(), inode: None, may_be_late: false };
         for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
 
-use super::layer::{LayerFiles, PutInView, Written, differs, walk};
+use super::layer::{LayerFiles, PutInView, Written, differs, walk, walk_all};
 use crate::cancel::CancelToken;
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -111,7 +111,7 @@ impl CopyMarks {
     /// Passes everything on that was written since, until that returns `false`.
     pub(super) fn written(&self, copy: &Path, add: &mut dyn FnMut(&Path, Written) -> bool) -> io::Result<()> {
         let mut goes_on = true;
-        walk(copy, &|_| false, &mut |path, now| {
+        walk_all(copy, &mut |path, now| {
             let (now, before) = (Mark::of(now), self.0.get(path));
             let written = match now {
                 Mark::Folder => Written::Folder { hides: before.is_some_and(|before| *before != now) },

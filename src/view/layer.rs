@@ -83,7 +83,7 @@ impl WrittenLayer<'_> {
 
     /// Everything that was written, in the order of the paths, which are relative to the root: a file that was only opened
     /// for writing is among them, and so is a folder in which something was. Nothing of the state folder is. It is an error
-    /// if there is more than `most`.
+    /// if there is more than `most`, or a folder that cannot be looked into.
     pub(crate) fn written(&self, most: usize) -> io::Result<Vec<(PathBuf, Written)>> {
         let mut all = Vec::new();
         let mut add = |path: &Path, written| {
@@ -92,7 +92,7 @@ impl WrittenLayer<'_> {
         };
         match self.copied {
             Some(marks) => marks.written(&self.path, &mut add)?,
-            None => walk(&self.path, &|_| false, &mut |path, now| {
+            None => walk_all(&self.path, &mut |path, now| {
                 let written = if now.is_dir() {
                     Written::Folder { hides: is_opaque(&self.path.join(path)) }
                 } else if is_whiteout(now) {
@@ -179,12 +179,27 @@ pub(super) fn walk(
     left_out: &dyn Fn(&Path) -> bool,
     see: &mut dyn FnMut(&Path, &Metadata) -> bool,
 ) -> io::Result<()> {
+    // Closed by the check to itself: what is in it ends with the view, too.
+    walk_with(root, left_out, see, &|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// The same, and it is an error if a folder cannot be looked into.
+pub(super) fn walk_all(root: &Path, see: &mut dyn FnMut(&Path, &Metadata) -> bool) -> io::Result<()> {
+    walk_with(root, &|_| false, see, &|_| false)
+}
+
+fn walk_with(
+    root: &Path,
+    left_out: &dyn Fn(&Path) -> bool,
+    see: &mut dyn FnMut(&Path, &Metadata) -> bool,
+    may_be_passed_over: &dyn Fn(&io::Error) -> bool,
+) -> io::Result<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let names = match fs::read_dir(root.join(&folder)) {
-            // Closed by the check to itself: what is in it ends with the view, too.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
-            names => names?,
+            Err(error) if may_be_passed_over(&error) => continue,
+            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", folder.display()))),
+            Ok(names) => names,
         };
         for name in names {
             let name = name?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::transact;
-use crate::check::{Dropped, ProgramRun, Streams};
+use crate::check::{Dropped, ProgramRun, Streams, Verdict};
 use crate::cli::args::RunArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::{CommonOptions, seconds};
@@ -26,7 +26,7 @@ pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Fai
     if args.stage {
         return stage(&engine, &program, options);
     }
-    let report = transact::watched(options, |run| engine.run_program(&program, run))?;
+    let report = transact::unwatched(|run| engine.run_program(&program, run))?;
     let (text, done) = (report::for_people(&report, "committed", options), transact::done(&report, "committed"));
     let mut notes: Vec<String> = report.program.as_deref().into_iter().flat_map(notes).collect();
     notes.extend(report::notes(&report, options));
@@ -47,7 +47,7 @@ pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Fai
 
 /// Opens a transaction. Its id is all that is printed as output.
 fn stage(engine: &Engine, program: &Program, options: &CommonOptions) -> Result<Answer, Failure> {
-    let staged = transact::watched(options, |run| engine.stage_program(program, run))?;
+    let staged = transact::unwatched(|run| engine.stage_program(program, run))?;
     let Staged { id, expires, report, .. } = &staged;
     let text = id.as_ref().map_or_else(String::new, |id| format!("{}\n", styled(NAME, id)));
     let mut notes: Vec<String> = report.program.as_deref().into_iter().flat_map(notes).collect();
@@ -87,6 +87,9 @@ fn notes(run: &ProgramRun) -> Vec<String> {
         (dropped.count > 0).then(|| format!("{} {files} {what}: {}", styled(NOTE, "note:"), names.join(", ")))
     };
     let left_out = &run.left_out;
+    let verdict = &run.ended.verdict;
+    let failed = (*verdict != Verdict::Passed)
+        .then(|| report::warning_of(&format!("the program failed ({}), and its changes are kept", verdict.words())));
     let behind = (!run.left_behind.is_empty()).then(|| {
         let processes = listed(&run.left_behind);
         report::warning_of(&format!("the program left processes behind, which were ended: {processes}"))
@@ -96,9 +99,11 @@ fn notes(run: &ProgramRun) -> Vec<String> {
         files(&left_out.excluded, "excluded"),
         files(&left_out.version_control, "of version control left out"),
         files(&left_out.special, "left out, since they are pipes, sockets or devices"),
-        files(&left_out.folder_modes, "that are folders keep their mode"),
+        files(&left_out.folder_modes, "left out of those that are folders: they keep their mode"),
+        files(&left_out.in_the_way, "left out, since a folder stays in their place that has something left out"),
         files(&run.changed_meanwhile, "changed meanwhile, which the program may have read before that"),
         behind,
+        failed,
     ]
     .into_iter()
     .flatten()

@@ -37,9 +37,17 @@ fn not_allowed(command: &str) -> Error {
 
 /// Makes a call with a progress bar; signals cancel it.
 pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    watched_by(&CallProgress::start(options.quiet), call)
+}
+
+/// The same without a progress bar: the terminal is another program's.
+pub(super) fn unwatched<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    watched_by(&CallProgress::start(true), call)
+}
+
+fn watched_by<T>(progress: &CallProgress, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     let cancel = signals::cancel_token()?;
-    let progress = CallProgress::start(options.quiet);
-    call(Run::default().cancelled_by(&cancel).observed_by(&progress))
+    call(Run::default().cancelled_by(&cancel).observed_by(progress))
 }
 
 /// The answer for the report of a request; `verb` stands before the transaction's id.

@@ -19,8 +19,8 @@ use crate::request::{Change, FileRequest, HeldFile, IfExists, Mode};
 use crate::text::diff;
 use crate::view::{TreeBefore, View, Written, WrittenFile, WrittenKind, WrittenLayer};
 
-/// The permission bits of a folder that a request can give: set-group-id is inherited.
-const FOLDER_MODE: u32 = 0o1777;
+/// The permission bits of a folder that a request can give.
+const FOLDER_MODE: u32 = 0o3777;
 
 /// Compares a view with the workspace below.
 pub(super) struct Collector<'a> {
@@ -128,16 +128,18 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Deletes what is no folder.
-    fn delete(&mut self, path: &Path, below: &Below) -> Result<()> {
+    /// Deletes what is no folder; returns whether it goes.
+    fn delete(&mut self, path: &Path, below: &Below) -> Result<bool> {
         if !matches!(below.stat.kind, FileKind::File | FileKind::Symlink) {
             self.left_out.special.note(path);
-        } else if self.is_unchanged(path, below) {
+            return Ok(false);
+        }
+        if self.is_unchanged(path, below) {
             self.push(path, Change::Delete);
         } else {
             self.conflict(path, Some(below), None)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Removes a folder with everything in it; returns whether nothing of it stays.
@@ -170,10 +172,8 @@ impl<'a> Collector<'a> {
             let below = Below { folder: folder.clone(), stat };
             if below.stat.kind == FileKind::Folder {
                 is_emptied &= self.remove_folder(&path, &below)?;
-            } else if self.takes(&path, false) {
-                self.delete(&path, &below)?;
             } else {
-                is_emptied = false;
+                is_emptied &= self.takes(&path, false) && self.delete(&path, &below)?;
             }
         }
         Ok(is_emptied)
@@ -196,8 +196,9 @@ impl<'a> Collector<'a> {
             }
             _ if !self.takes(path, true) => {}
             Some(below) => {
-                self.delete(path, &below)?;
-                self.make_folder(path, mode);
+                if self.delete(path, &below)? {
+                    self.make_folder(path, mode);
+                }
             }
             None if self.before.has(path) => self.conflict(path, None, None)?,
             None => self.make_folder(path, mode),
@@ -224,8 +225,12 @@ impl<'a> Collector<'a> {
             return self.make(&made, IfExists::Fail);
         };
         if below.stat.kind == FileKind::Folder {
-            self.remove_folder(path, &below)?;
-            return self.make(&made, IfExists::Fail);
+            if self.remove_folder(path, &below)? {
+                return self.make(&made, IfExists::Fail);
+            }
+            // The folder stays, since something in it is left out.
+            self.left_out.in_the_way.note(path);
+            return Ok(());
         }
         let Some(differs) = self.difference(&made, &below)? else { return Ok(()) };
         if !self.is_unchanged(path, &below) {
@@ -244,10 +249,8 @@ impl<'a> Collector<'a> {
             }
             // A symlink takes the place of a file, and of another.
             (_, FileKind::File | FileKind::Symlink, WrittenKind::Symlink) => self.make(&made, IfExists::Replace),
-            _ => {
-                self.delete(path, &below)?;
-                self.make(&made, IfExists::Fail)
-            }
+            _ if self.delete(path, &below)? => self.make(&made, IfExists::Fail),
+            _ => Ok(()),
         }
     }
 
@@ -328,7 +331,7 @@ impl<'a> Collector<'a> {
         let is_shown = theirs != ours && self.conflicts.len() < limits::FOREIGN_FILES;
         let name = path.to_string_lossy();
         let diff = is_shown.then(|| diff::unified(&theirs, &ours, &name, &name, limits::DIFF_BYTES));
-        self.conflicts.push(Conflict { path: path.to_owned(), by_another_program: true, diff, ..Conflict::default() });
+        self.conflicts.push(Conflict { path: path.to_owned(), diff, ..Conflict::default() });
         Ok(())
     }
 

@@ -13,7 +13,7 @@ mod staged;
 mod verify;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::check::process::{self, ProgramCall};
@@ -145,7 +145,7 @@ impl Engine {
     pub fn stage_program(&self, program: &Program, run: Run<'_>) -> Result<Staged> {
         let mut staged = None;
         let report = self.of_program(program, run, |ended, _| {
-            let request = ended.in_memory()?;
+            let request = self.in_memory(ended)?;
             if request.files.is_empty() {
                 return Ok(Report::default());
             }
@@ -182,9 +182,19 @@ impl Engine {
         }
     }
 
+    /// Refuses a folder that is none of the workspace's.
+    fn check_folder(&self, folder: &Path) -> Result<()> {
+        if folder.as_os_str().is_empty() || self.workspace.find_folder(&self.workspace.root, folder)?.is_some() {
+            return Ok(());
+        }
+        let message = format!("{} is not a folder of the workspace in which a program can start", folder.display());
+        Err(Error::new(ErrorKind::ValidationFailed, message).at(folder))
+    }
+
     /// Runs a program to its end, and looks at what it did.
     fn ended<'s>(&self, program: &Program, state: &'s StateFolder, run: Run<'_>) -> Result<EndedProgram<'s>> {
         let selection = Selection::new(program)?;
+        self.check_folder(&program.folder)?;
         let real = self.real_paths()?;
         let before = before_view(state, &real, run.cancel)?;
         let mut view = self.make_view(state, &real, OrElse::Copy, run.cancel)?.map_err(|why| {

@@ -2,14 +2,14 @@
 //! excluded.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::overrides::{Override, OverrideBuilder};
 
 use super::Program;
 use crate::error::{Error, ErrorKind, Result};
+use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
 
 /// The decision about one path.
@@ -24,7 +24,9 @@ pub(super) enum Choice {
 /// The rules of one run. Ignored is what the `.gitignore` files say that the program sees or has written.
 #[derive(Debug)]
 pub(super) struct Selection {
-    globs: Override,
+    /// What is chosen, if it is not all, and what is left out: as in a `.gitignore`, and what is in a folder with it.
+    only: Gitignore,
+    excluded: Gitignore,
     /// The rules of each folder with one; `None` if ignored files are taken as well.
     ignored: Option<IgnoreRules>,
 }
@@ -46,14 +48,24 @@ struct FolderRules {
 
 impl Selection {
     pub(super) fn new(program: &Program) -> Result<Self> {
-        let mut globs = OverrideBuilder::new("/");
+        let (mut only, mut excluded) = (GitignoreBuilder::new("/"), GitignoreBuilder::new("/"));
         for glob in &program.globs {
-            let refuse = |error| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {glob:?}: {error}"));
-            globs.add(glob).map_err(refuse)?;
+            let refuse = |why: String| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {glob:?}: {why}"));
+            let (builder, pattern) = match glob.strip_prefix('!') {
+                Some(pattern) => (&mut excluded, pattern),
+                None => (&mut only, glob.as_str()),
+            };
+            if pattern.is_empty() || pattern.starts_with(['!', '#']) {
+                return Err(refuse("it names nothing".to_owned()));
+            }
+            builder.add_line(None, pattern).map_err(|error| refuse(error.to_string()))?;
         }
-        let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
+        let built = |builder: GitignoreBuilder| {
+            builder.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))
+        };
+        let (only, excluded) = (built(only)?, built(excluded)?);
         let rules = IgnoreRules { root: PathBuf::new(), general: Vec::new(), folders: HashMap::new() };
-        Ok(Self { globs, ignored: (!program.ignored).then_some(rules) })
+        Ok(Self { only, excluded, ignored: (!program.ignored).then_some(rules) })
     }
 
     /// Reads the rules as they are in the view, whose root is reached by this path.
@@ -71,13 +83,13 @@ impl Selection {
 
     /// The decision about a path, relative to the root.
     pub(super) fn of(&mut self, path: &Path, is_folder: bool) -> Choice {
-        if path.iter().any(|name| VCS_FOLDERS.iter().any(|folder| name == *folder)) {
+        let is_owned = |name: &OsStr| name == STATE_FOLDER || VCS_FOLDERS.iter().any(|folder| name == *folder);
+        if path.iter().any(is_owned) {
             return Choice::VersionControl;
         }
-        match self.globs.matched(Path::new("/").join(path), is_folder) {
-            Match::Ignore(_) => return Choice::Excluded,
-            Match::None if self.globs.num_whitelists() > 0 => return Choice::Excluded,
-            Match::None | Match::Whitelist(_) => {}
+        let has = |globs: &Gitignore| globs.matched_path_or_any_parents(path, is_folder).is_ignore();
+        if has(&self.excluded) || !self.only.is_empty() && !has(&self.only) {
+            return Choice::Excluded;
         }
         let is_ignored = self.ignored.as_mut().is_some_and(|rules| rules.has(path, is_folder));
         if is_ignored { Choice::Ignored } else { Choice::Taken }

@@ -1,21 +1,70 @@
 //! What a program did, as edits that can be staged.
 
+use std::path::Path;
+
 use super::EndedProgram;
+use crate::engine::Engine;
+use crate::engine::view::WorkspaceView;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Name};
 use crate::limits;
 use crate::request::{Change, FileRequest, Mode, Request};
 use crate::view::WrittenLayer;
 
-impl EndedProgram<'_> {
-    /// The request with the new contents in it: an open transaction outlives the view.
-    pub(super) fn in_memory(&self) -> Result<Request> {
-        let (Some(layer), mut room) = (self.view.layer(), limits::REQUEST_BYTES) else {
-            return Ok(self.request.clone());
+impl Engine {
+    /// The request with the new contents in it: an open transaction outlives the view. Folders that a file needs are made
+    /// with it.
+    pub(super) fn in_memory(&self, ended: &EndedProgram<'_>) -> Result<Request> {
+        let (request, view) = (&ended.request, &ended.view);
+        let (Some(layer), mut room) = (view.layer(), limits::REQUEST_BYTES) else { return Ok(request.clone()) };
+        let is_needed = |folder: &FileRequest| {
+            let has = |file: &FileRequest| file.makes() && !file.is_of_folder() && file.path.starts_with(&*folder.path);
+            matches!(folder.change, Change::MakeFolder) && request.files.iter().any(has)
         };
-        let files = self.request.files.iter().map(|file| in_memory(file, &layer, &mut room)).collect::<Result<_>>()?;
-        Ok(Request { files, ..self.request.clone() })
+        let mut files = Vec::new();
+        for file in request.files.iter().filter(|file| !is_needed(file)) {
+            if let Change::Take { .. } = file.change {
+                self.check_stageable(view, &file.path)?;
+            }
+            files.push(in_memory(file, &layer, &mut room)?);
+        }
+        Ok(Request { files, ..request.clone() })
+    }
+
+    /// Refuses a file with an owner, attributes or set-id bits that staging would not keep.
+    fn check_stageable(&self, view: &WorkspaceView<'_>, path: &Path) -> Result<()> {
+        let (workspace, seen) = (&self.workspace, &view.workspace);
+        let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+        let folder = seen.open_beneath(&seen.root, parent)?;
+        let now = seen.open_file(Name::new(&folder, name))?;
+        let (stat, attributes) = (seen.stat_handle(&now)?, seen.attributes(&now)?);
+        let below = workspace.find_folder(&workspace.root, parent)?;
+        let old = match &below {
+            Some(folder) => workspace.stat(Name::new(folder, name))?.filter(|stat| stat.kind == FileKind::File),
+            None => None,
+        };
+        let is_kept = if let (Some(old), Some(folder)) = (&old, &below) {
+            let file = workspace.open_file(Name::new(folder, name))?;
+            let is_same = workspace.attributes(&file)?.extended == attributes.extended;
+            is_same && (old.user, old.group) == (stat.user, stat.group) && old.mode & SET_ID == stat.mode & SET_ID
+        } else {
+            let given = seen.inherited(&folder, false)?;
+            let is_same = given.attributes.extended == attributes.extended;
+            is_same && (given.user, given.group) == (stat.user, stat.group) && stat.mode & SET_ID == 0
+        };
+        if is_kept {
+            return Ok(());
+        }
+        let message = format!(
+            "{} has an owner, attributes or set-id bits of its own, which cannot be staged: commit it at once, without --stage",
+            path.display()
+        );
+        Err(Error::new(ErrorKind::ValidationFailed, message).at(path))
     }
 }
+
+/// Set-user-id and set-group-id.
+const SET_ID: u32 = 0o6000;
 
 fn in_memory(file: &FileRequest, layer: &WrittenLayer<'_>, room: &mut u64) -> Result<FileRequest> {
     let Change::Take { held, if_exists } = &file.change else { return Ok(file.clone()) };

@@ -47,7 +47,7 @@ pub(super) fn verify(before: &TreeBefore, begun: &Transaction<'_>, request: &Req
             let is_changed = target.is_some_and(|target| !is_unchanged(begun.protocol(), before, path, &target.stat));
             is_changed || !is_asked(path)
         })
-        .map(|(path, _)| Conflict { path: path.to_owned(), by_another_program: true, ..Conflict::default() })
+        .map(|(path, _)| Conflict { path: path.to_owned(), ..Conflict::default() })
         .collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
 }

@@ -29,7 +29,10 @@ impl Engine {
                 }
             }
             if count == 0 || chosen.len() < count {
-                let message = format!("{count} transactions are to be undone, and {} can be", chosen.len());
+                let message = match count {
+                    0 => "no transaction is to be undone: give the number of those that are".to_owned(),
+                    _ => format!("{count} transactions are to be undone, and {} can be", chosen.len()),
+                };
                 return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log]));
             }
             Ok(chosen)

@@ -71,6 +71,15 @@ impl<'a> ViewFolder<'a> {
         &self.upper
     }
 
+    /// Returns whether its layers are still where they were made.
+    pub(crate) fn is_there(&self) -> Result<bool> {
+        let workspace = &self.state.workspace;
+        let Some(section) = workspace.find_folder(&self.state.folder, VIEWS)? else { return Ok(false) };
+        let Some(folder) = workspace.find_folder(&section, &self.id)? else { return Ok(false) };
+        let Some(upper) = workspace.find_folder(&folder, UPPER)? else { return Ok(false) };
+        Ok(workspace.stat_handle(&upper)?.identity == workspace.stat_handle(&self.upper)?.identity)
+    }
+
     /// Its own folder, which is locked as long as anybody has this descriptor.
     pub(crate) const fn folder(&self) -> &Handle {
         &self.folder

@@ -47,6 +47,8 @@ fn what_it_changes_is_one_transaction_or_nothing() {
         json!({"command": []}),
         json!({"command": ["true"], "folder": "../sub"}),
         json!({"command": ["true"], "folder": "/tmp"}),
+        json!({"command": ["true"], "folder": "nope"}),
+        json!({"command": ["true"], "folder": "a.txt"}),
         json!({"command": ["true"], "stage": true, "dry_run": true}),
         json!({"command": ["true"], "timeout": -1}),
         json!({}),

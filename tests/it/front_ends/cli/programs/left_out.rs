@@ -69,6 +69,97 @@ fn globs_choose_what_is_committed() {
     );
     assert_eq!(fs::read_to_string(here.path().join("sub/c")).unwrap(), "1\n");
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
-    let refused = ran(&here, &["--json", "--only", "["], "echo 1 > a").exits(2).json();
+    let refused = ran(&here, &["--json", "--only", ""], "echo 1 > a").exits(2).json();
     assert_eq!(refused["error_code"], json!("INVALID_PATTERN"), "{refused}");
+}
+
+#[test]
+fn what_is_in_an_excluded_folder_is_left_out_with_it() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    let before = tree(&here.path());
+    let json = ran(&here, &["--json", "--exclude", "in", "--exclude", "gone/"], "rm -r gone; echo 1 > sub/in/d");
+    assert_eq!(json.exits(0).json()["files_edited"], json!(0));
+    assert_eq!(tree(&here.path()), before);
+    let json = ran(&here, &["--json", "--only", "new/"], "mkdir new; echo 1 > new/n; echo 1 > a").exits(0).json();
+    assert_eq!(json["files_edited"], json!(2), "the folder and its file: {json}");
+    assert!(here.path().join("new/n").exists());
+}
+
+/// A folder stays in which something stays, and so does whatever would have come in its place.
+#[test]
+fn what_stays_in_a_folder_keeps_it() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    here.write(".gitignore", "cache\n").write("sub/cache", "c\n").write("gone/.txedit/x", "x\n");
+    let made = std::process::Command::new("mkfifo").arg(here.path().join("gone/pipe")).status();
+    assert!(made.unwrap().success());
+    let json = ran(&here, &["--json"], "rm -r sub gone; echo file > sub").exits(0).json();
+    let reasons: Vec<_> = json["program"]["left_out"].as_array().unwrap().iter().map(|one| &one["reason"]).collect();
+    assert_eq!(reasons, ["ignored", "version_control", "special", "in_the_way"], "{json}");
+    // A pipe is not opened: nobody writes into it.
+    for stays in ["sub/cache", "gone/pipe", "gone/.txedit/x"] {
+        assert!(here.path().join(stays).symlink_metadata().is_ok(), "{stays}");
+    }
+    assert!(!here.path().join("sub/c").exists() && !here.path().join("gone/g").exists());
+}
+
+#[test]
+fn nothing_is_dropped_in_silence() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    let before = tree(&here.path());
+    // Its folder is removed meanwhile, as by one who cleans up.
+    let outside = tempfile::tempdir().unwrap();
+    let (ready, go) = (outside.path().join("ready"), outside.path().join("go"));
+    let script = format!("echo 1 > a; touch {}; while [ ! -e {} ]; do sleep 0.01; done", ready.display(), go.display());
+    let mut program = super::command(&here, &["--json"], &script);
+    let child = program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    super::wait_for(|| ready.exists());
+    fs::remove_dir_all(here.path().join(".txedit/view")).unwrap();
+    fs::write(go, "").unwrap();
+    let json = super::Ran::from(child.wait_with_output().unwrap()).exits(3).json();
+    assert_eq!(
+        (&json["error_code"], &json["outcome"]),
+        (&json!("CONCURRENT_MODIFICATION"), &json!("unchanged")),
+        "{json}"
+    );
+    assert_eq!(tree(&here.path()), before);
+    // What staging would not keep is not staged.
+    let json = ran(&here, &["--json", "--stage"], "chmod 4755 a; echo 1 > a; chmod 4755 a").exits(2).json();
+    assert!(json["error"].as_str().unwrap().contains("cannot be staged"), "{json}");
+    let staged = ran(&here, &["--stage"], "mkdir -p made/deep; echo 1 > made/deep/n");
+    let id = staged.exits(0).stdout.trim().to_owned();
+    here.run(&["commit", &id]).exits(0);
+    assert!(here.path().join("made/deep/n").exists());
+}
+
+#[test]
+fn folders_keep_the_bits_that_they_were_made_with() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    fs::set_permissions(here.path().join("sub"), std::os::unix::fs::PermissionsExt::from_mode(0o2775)).unwrap();
+    ran(&here, &[], "mkdir -p sub/new/deep; mkdir shared; chmod 2770 shared; chmod 1777 sub/new/deep").exits(0);
+    let tree = tree(&here.path());
+    let told = ["sub/new", "sub/new/deep", "shared"].map(|name| tree[std::path::Path::new(name)].clone());
+    assert_eq!(told, ["folder 2755", "folder 3777", "folder 2770"]);
+}
+
+#[test]
+fn a_failure_that_is_kept_is_told() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    let ran = ran(&here, &["--keep-on-failure"], "echo 1 > a; exit 9");
+    ran.exits(0);
+    assert!(ran.stderr.contains("the program failed (exit status: 9)"), "{}", ran.stderr);
 }
