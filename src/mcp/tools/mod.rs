@@ -154,7 +154,7 @@ impl Definition {
             .destructive(self.writes)
             .idempotent(self.idempotent)
             // A delegate communicates with its provider.
-            .open_world(self.toolset == Toolset::Delegate);
+            .open_world(matches!(self.toolset, Toolset::Delegate | Toolset::Run));
         Tool::new(self.name, self.description, (self.input)())
             .with_title(self.title)
             .with_raw_output_schema((self.output)())

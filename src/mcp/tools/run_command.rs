@@ -19,11 +19,11 @@ pub(super) static RUN_COMMAND: Definition = Definition {
     title: "Run a program, and commit what it changes",
     toolset: Toolset::Run,
     description: "Run a program in a private view of the workspace. If it succeeds, all that it changed there is \
-                  committed as one transaction, which undo_transaction reverts; if it fails, or if others changed \
-                  the same files meanwhile, nothing is changed. Use it instead of a shell for whatever changes files: \
-                  formatters, codemods, generators, sed, mv; not for edits that you can name: use multi_edit_files. \
-                  There is no shell unless you start one: [\"sh\", \"-c\", \"…\"]. What .gitignore names is left out, \
-                  and what a program does outside of the workspace stays. Example: {\"command\": [\"cargo\", \"fmt\"]}",
+                  committed as one transaction, for undo_transaction; if it fails, or others changed the same files \
+                  meanwhile, nothing is. Use it instead of a shell for whatever changes files: formatters, codemods, \
+                  sed, mv; not for edits that you can name: use multi_edit_files. No shell unless you start one: \
+                  [\"sh\", \"-c\", \"…\"]. What .gitignore names is left out; what it does outside of the workspace \
+                  stays. Example: {\"command\": [\"cargo\", \"fmt\"]}",
     writes: true,
     idempotent: false,
     input: schema::input::<RunCommand>,

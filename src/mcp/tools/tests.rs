@@ -28,10 +28,10 @@ fn the_list_fits_its_budget() {
     println!("tools/list: {} tools, {bytes} bytes of names, descriptions and input schemas", tools.len());
     assert!(tools.len() <= 12);
     assert!(bytes <= 12_000, "{bytes}");
-    // Delegates, which must be requested, add at most a third.
+    // Delegates and programs, which must be requested, add at most a half.
     let with_delegates: usize = all_tools().iter().map(size).sum();
     println!("with all toolsets: {with_delegates} bytes");
-    assert!(with_delegates <= 16_000, "{with_delegates}");
+    assert!(with_delegates <= 18_000, "{with_delegates}");
     for tool in &all_tools() {
         let description = tool.description.as_deref().unwrap();
         let chars = description.chars().count();
@@ -138,9 +138,9 @@ fn every_tool_has_title_and_hints_and_the_order_is_fixed() {
 #[cfg(feature = "delegate")]
 #[test]
 fn delegates_come_last_and_talk_to_the_world() {
-    let names: Vec<_> = all_tools().into_iter().map(|tool| tool.name).skip(12).collect();
+    let names: Vec<_> = all_tools().into_iter().map(|tool| tool.name).skip(13).collect();
     assert_eq!(names, ["kimi_analyze", "kimi_implement", "kimi_refactor", "kimi_verify"]);
-    for tool in all_tools().into_iter().skip(12) {
+    for tool in all_tools().into_iter().skip(13) {
         let hints = tool.annotations.unwrap();
         let reads = matches!(tool.name.as_ref(), "kimi_analyze" | "kimi_verify");
         assert_eq!((hints.read_only_hint, hints.open_world_hint), (Some(reads), Some(true)), "{}", tool.name);
