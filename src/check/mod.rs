@@ -58,9 +58,14 @@ impl Check {
     /// The command as a person would type it, for messages and the log.
     #[must_use]
     pub fn shown(&self) -> String {
-        let words = self.command.iter().map(|word| word.to_string_lossy());
-        words.collect::<Vec<_>>().join(" ")
+        shown(&self.command)
     }
+}
+
+/// A command as a person would type it.
+pub(crate) fn shown(command: &[OsString]) -> String {
+    let words = command.iter().map(|word| word.to_string_lossy());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Runs checks. The engine starts them as processes by itself; a program that embeds the engine may decide by other

@@ -72,6 +72,10 @@ impl<'a> Collector<'a> {
                 let message = format!("the program wrote {e}, which is more than one transaction can have");
                 Error::new(ErrorKind::RequestTooLarge, message)
             }
+            io::ErrorKind::PermissionDenied => {
+                let message = format!("cannot look into what the program wrote and closed to itself: {e}");
+                Error::new(ErrorKind::PermissionDenied, message).at(self.engine.root())
+            }
             _ => Error::io("list what was written in", self.engine.root(), e),
         })?;
         // Nothing of a folder that is hidden is seen in the new one, however deep.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::check::process::{self, ProgramCall};
-use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict};
+use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict, shown};
 use crate::engine::report::{Report, Staged};
 use crate::engine::store::state::StateFolder;
 use crate::engine::view::{OrElse, WorkspaceView};
@@ -90,17 +90,11 @@ impl Program {
         }
     }
 
-    /// The command as a person would type it.
-    fn shown(&self) -> String {
-        let words = self.command.iter().map(|word| word.to_string_lossy());
-        words.collect::<Vec<_>>().join(" ")
-    }
-
     fn label(&self) -> String {
         if let Some(label) = &self.label {
             return label.clone();
         }
-        let mut label = self.shown();
+        let mut label = shown(&self.command);
         let end = (0..=limits::LABEL_BYTES.min(label.len())).rev().find(|end| label.is_char_boundary(*end));
         label.truncate(end.unwrap_or_default());
         label
@@ -120,7 +114,7 @@ impl Engine {
     /// Runs a program in a view of the workspace, and commits what it changed, all or nothing. On failure the error's
     /// outcome tells the state of the files, which are as they were.
     ///
-    /// Whoever starts txedit must have allowed it as a check: a program has all rights of this process.
+    /// The program has all rights of this process: whoever calls this must have allowed it.
     pub fn run_program(&self, program: &Program, run: Run<'_>) -> Result<Report> {
         self.of_program(program, run, |ended, warnings| {
             let EndedProgram { before, request, .. } = ended;
@@ -166,6 +160,9 @@ impl Engine {
         then: impl FnOnce(&EndedProgram<'_>, &mut Vec<String>) -> Result<Report>,
     ) -> Result<Report> {
         self.check_allowed(program.check.as_ref())?;
+        if program.command.is_empty() {
+            return Err(Error::new(ErrorKind::ValidationFailed, "a command names a program"));
+        }
         let (found, mut warnings) = (self.found()?, Vec::new());
         self.recover_own(&found, &mut warnings, run)?;
         let state = StateFolder::ensure(&self.workspace, found)?;
@@ -236,7 +233,7 @@ fn run_in(view: &WorkspaceView<'_>, program: &Program, run: Run<'_>) -> Result<P
     let ran = process::run_in_view(&call, run.cancel, &output);
     let (ended, left_behind) = ran.map_err(|e| Error::io("run", &program.command[0], e))?;
     Ok(ProgramRun {
-        command: program.shown(),
+        command: shown(&program.command),
         ended,
         place: view.place(),
         left_behind,
