@@ -8,6 +8,8 @@ mod documents;
 mod examples;
 mod front_door;
 #[cfg(feature = "cli")]
+mod locks;
+#[cfg(feature = "cli")]
 pub(crate) mod readme;
 mod tidy;
 mod words;
