@@ -44,6 +44,7 @@ pub enum FaultOperation {
     SetLinkMetadata,
     WriteAt,
     CopyRange,
+    FreeRange,
     SetFlags,
     SetMetadata,
     Touch,
@@ -68,6 +69,7 @@ impl FaultOperation {
                 | Op::SetLinkMetadata
                 | Op::WriteAt
                 | Op::CopyRange
+                | Op::FreeRange
                 | Op::SetFlags
                 | Op::SetMetadata
                 | Op::Touch
@@ -393,6 +395,12 @@ impl Fs for FaultFs {
         let to_path = Some(to.path().to_owned());
         let call = FaultCall { to: to_path, bytes: length, ..FaultCall::new(FaultOperation::CopyRange, from.path()) };
         self.limited(&call, |limit| self.inner.copy_range(from, from_at, to, to_at, length.min(limit as u64)))
+    }
+
+    fn free_range(&self, file: &Handle, offset: u64, length: u64) -> io::Result<()> {
+        self.making(&FaultCall::new(FaultOperation::FreeRange, file.path()), || {
+            self.inner.free_range(file, offset, length)
+        })
     }
 
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {

@@ -379,6 +379,10 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. It often copies less
     /// than asked: call it until then.
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64>;
+    /// Gives back the room of a part of a file, which is zeros then; its size stays. Not every file system can.
+    fn free_range(&self, _file: &Handle, _offset: u64, _length: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Sets the inode flags of a file that is still empty, and clears those that it inherited. No flags at all is valid
     /// on every file system.
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()>;

@@ -307,7 +307,7 @@ impl<'a> Collector<'a> {
         } else {
             let held = HeldFile::new(&made.layer.name, path)
                 .map_err(|e| Error::new(ErrorKind::ValidationFailed, format!("{}: {e}", path.display())).at(path))?;
-            Change::Take { held, if_exists }
+            Change::Take { held: held.used_up(), if_exists }
         };
         self.push(path, change);
         Ok(())

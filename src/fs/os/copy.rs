@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 
-use rustix::fs::copy_file_range;
+use rustix::fs::{FallocateFlags, Mode, OFlags, copy_file_range, fallocate};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use super::retry;
@@ -25,6 +26,13 @@ pub(super) fn range(from: &File, from_at: u64, to: &File, to_at: u64, length: u6
         Err(error) => return Err(error.into()),
     }
     through_memory(from, from_at, to, to_at, asked.min(CHUNK_BYTES))
+}
+
+/// Frees a range of a file that is open for reading: it is opened for writing by its number, which no name is in.
+pub(super) fn free(of: &File, offset: u64, length: u64) -> io::Result<()> {
+    let path = format!("/proc/self/fd/{}", of.as_raw_fd());
+    let file = retry(|| rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))?;
+    retry(|| fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length))
 }
 
 fn through_memory(from: &File, from_at: u64, to: &File, to_at: u64, length: usize) -> io::Result<u64> {

@@ -224,6 +224,10 @@ impl Fs for OsFs {
         Ok(copied)
     }
 
+    fn free_range(&self, handle: &Handle, offset: u64, length: u64) -> io::Result<()> {
+        copy::free(file(handle)?, offset, length)
+    }
+
     fn set_flags(&self, handle: &Handle, flags: u32) -> io::Result<()> {
         attributes::set_flags(file(handle)?, flags)
     }

@@ -130,3 +130,63 @@ fn a_file_that_is_written_after_it_was_read_is_not_taken() {
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::ConcurrentModification, Outcome::Unchanged), "{error}");
     assert_eq!(place.read("there"), "old\n");
 }
+
+#[test]
+fn a_file_that_is_used_up_goes_piece_by_piece() {
+    let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
+    let content: Vec<u8> = (0..40_u32 << 20).map(|at| (at / 4099) as u8).collect();
+    let folder = outside(scratch.path(), &content);
+    let file = folder.join("sub/file");
+    let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let engine = Engine::with_fs(Arc::clone(&fs) as Arc<_>, place.root(), settings()).unwrap();
+    let held = || HeldFile::new(&folder, "sub/file").unwrap().used_up();
+    let request = |dry_run| {
+        let change = Change::Take { held: held(), if_exists: IfExists::Replace };
+        let mut request = Request::of_files(vec![FileRequest::new("there", change)]);
+        request.dry_run = dry_run;
+        request
+    };
+    engine.apply(&request(true), running()).unwrap();
+    assert!(file.exists(), "a dry run leaves it");
+    // A call that fails costs room, and no content.
+    fs.add(Rule::fail(2, 95).of(FaultOperation::FreeRange));
+    engine.apply(&request(false), running()).unwrap();
+    assert!(fs::read(place.path("there")).unwrap() == content, "the content is another");
+    assert!(!file.exists());
+    let freed = fs.calls().iter().filter(|call| call.operation == FaultOperation::FreeRange).count();
+    assert_eq!(freed, 3, "each piece of 16 MiB is given back");
+}
+
+#[test]
+fn a_file_that_is_used_up_and_written_meanwhile_is_not_taken() {
+    let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
+    let folder = outside(scratch.path(), b"new\n");
+    let file = folder.join("sub/file");
+    let open = fs::File::options().write(true).open(&file).unwrap();
+    let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    // By a handle that somebody has kept.
+    let write = move |_: &FaultCall| std::os::unix::fs::FileExt::write_all_at(&open, b"NEW\n", 0).unwrap();
+    fs.add(Rule::before(1, write).of(FaultOperation::CopyRange));
+    let engine = Engine::with_fs(fs, place.root(), settings()).unwrap();
+    let held = HeldFile::new(&folder, "sub/file").unwrap().used_up();
+    let change = Change::Take { held, if_exists: IfExists::Replace };
+    let error = engine.apply(&Request::of_files(vec![FileRequest::new("there", change)]), running()).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::ConcurrentModification, Outcome::Unchanged), "{error}");
+    assert_eq!(place.read("there"), "old\n");
+}
+
+#[test]
+fn a_file_with_two_names_that_are_used_up_comes_in_twice() {
+    let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
+    let content: Vec<u8> = (0..20_u32 << 20).map(|at| (at / 4099) as u8).collect();
+    let folder = outside(scratch.path(), &content);
+    fs::hard_link(folder.join("sub/file"), folder.join("second")).unwrap();
+    let take = |to: &str, path: &str| {
+        let held = HeldFile::new(&folder, path).unwrap().used_up();
+        FileRequest::new(to, Change::Take { held, if_exists: IfExists::Fail })
+    };
+    apply(&place, vec![take("one", "sub/file"), take("other", "second")]).unwrap();
+    for name in ["one", "other"] {
+        assert!(fs::read(place.path(name)).unwrap() == content, "{name} is another");
+    }
+}

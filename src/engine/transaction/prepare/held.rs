@@ -71,7 +71,10 @@ impl TargetReader<'_> {
         let state = snapshot.state();
         let id = self.behind_targets(file);
         let path = held.path().clone();
-        self.insert(id, SourceFile { folder, path, snapshot: Arc::new(snapshot), bytes: None });
+        self.insert(
+            id,
+            SourceFile { folder, path, snapshot: Arc::new(snapshot), bytes: None, is_used_up: held.is_used_up() },
+        );
         Ok(TakenFile { id, state, shown: is_shown.then_some(bytes) })
     }
 }

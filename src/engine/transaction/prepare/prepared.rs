@@ -87,6 +87,8 @@ pub(crate) struct SourceFile {
     pub snapshot: Arc<Snapshot>,
     /// Its content, if there was room to keep it.
     pub bytes: Option<Box<[u8]>>,
+    /// Whether it is taken away as it is copied.
+    pub is_used_up: bool,
 }
 
 impl SourceFile {

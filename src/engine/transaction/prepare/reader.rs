@@ -155,7 +155,13 @@ impl<'a> TargetReader<'a> {
         }
         let place = &self.places[target];
         let folder = self.parents[place.folder()].1.clone();
-        let source = SourceFile { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
+        let source = SourceFile {
+            folder,
+            path: place.path.clone(),
+            snapshot: Arc::new(snapshot),
+            bytes: None,
+            is_used_up: false,
+        };
         self.sources.insert(SourceId::from(target), source);
     }
 

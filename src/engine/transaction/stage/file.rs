@@ -131,7 +131,7 @@ impl Staging<'_> {
         let workspace = self.transaction.workspace();
         let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let (folder, path) = (folder.clone(), planned.path.clone());
-        let source = SourceFile { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
+        let source = SourceFile { folder, path, snapshot: Arc::clone(snapshot), bytes: None, is_used_up: false };
         let stat = &snapshot.stat;
         let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
         let metadata = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };

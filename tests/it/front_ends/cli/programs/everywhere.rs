@@ -174,6 +174,33 @@ fn a_disk_that_it_fills_is_as_it_was() {
 }
 
 #[test]
+fn what_it_writes_takes_no_second_place() {
+    if !is_here() {
+        return;
+    }
+    for kind in [Kind::Ext4, Kind::Tmpfs, Kind::Xfs, Kind::Btrfs] {
+        mounts::with(kind, |root| {
+            fs::write(root.join("small"), "old\n").unwrap();
+            let before = tree(root);
+            // Of 256 to 320 MiB in all.
+            let script = "head -c 20M /dev/urandom > piece; for i in 1 2 3 4 5 6 7; do cat piece; done > big; \
+                          for i in 1 2 3; do cat piece > piece$i; done; rm piece; echo new > small; \
+                          sha256sum big piece? > sums";
+            let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
+            command.args(["run", "--json", "--root"]).arg(root).args(["--", "sh", "-ec", script]).current_dir(root);
+            let json = run(&mut command).exits(0).json();
+            assert_eq!(json["program"]["in"], json!("view"), "{kind:?}: {json}");
+            let summed = Command::new("sha256sum").args(["--check", "--quiet", "sums"]).current_dir(root).status();
+            assert!(summed.unwrap().success(), "{kind:?}");
+            assert_eq!(fs::read_to_string(root.join("small")).unwrap(), "new\n");
+            let mut undo = Command::new(env!("CARGO_BIN_EXE_txedit"));
+            run(undo.arg("undo").arg("--root").arg(root).current_dir(root)).exits(0);
+            assert_eq!(tree(root), before, "{kind:?}");
+        });
+    }
+}
+
+#[test]
 fn attributes_and_owners_are_those_that_the_program_leaves() {
     if !is_here() || !rustix::process::geteuid().is_root() {
         return;
