@@ -89,8 +89,8 @@ fn leave(sync: CommitStep) -> StepPhase {
 
 /// Removes folders only when every swap is durable: a recovery that goes back could put nothing into a removed one.
 fn end(durable: bool) -> StepPhase {
-    let mut steps = vec![CommitStep::Tidy];
-    steps.extend(durable.then_some(CommitStep::SyncTidied));
+    let mut steps = vec![CommitStep::GiveBack];
+    steps.extend(durable.then_some(CommitStep::SyncGivenBack));
     steps.push(CommitStep::Archive);
     StepPhase { on_failure: OnFailure::Warn, steps }
 }
@@ -113,7 +113,7 @@ pub fn finish(ready: &[EntryIndex], state: JournalState) -> Vec<FinishStep> {
     if state != JournalState::Done {
         steps.extend([FinishStep::VerifyFolders, FinishStep::MarkDone]);
     }
-    steps.extend([FinishStep::Sync, FinishStep::Tidy, FinishStep::SyncTidied, FinishStep::Archive]);
+    steps.extend([FinishStep::Sync, FinishStep::GiveBack, FinishStep::SyncGivenBack, FinishStep::Archive]);
     steps
 }
 

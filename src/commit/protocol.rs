@@ -4,7 +4,8 @@
 //! [`PROTOCOL`]; but a test can change a step or a decision in a copy and see the promise break, which shows that the
 //! tests would notice it.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::step::{DropStep, FinishStep, RollbackStep, StepPhase, Terms};
@@ -66,6 +67,8 @@ pub struct Protocol {
     pub is_before: fn(Timestamp, Timestamp) -> bool,
     /// Whether the edits of a request may be made again while they are swapped: [`have_entries`].
     pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
+    /// Whether the folder at a path is one of those that were made there again, by path and identity: [`is_made_again`].
+    pub is_made_again: fn(&HashSet<(PathBuf, Identity)>, &(PathBuf, Identity)) -> bool,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
     pub room_for: fn(bool, u64) -> u64,
 }
@@ -95,6 +98,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_same_plan: is_same_target,
     is_before,
     have_entries,
+    is_made_again,
     room_for,
 };
 
@@ -135,6 +139,12 @@ pub fn is_before(change: Timestamp, time: Timestamp) -> bool {
 #[must_use]
 pub fn have_entries(files: usize, asked_by: &[Option<FileIndex>]) -> bool {
     (0..files).all(|file| asked_by.contains(&Some(FileIndex(file))))
+}
+
+/// Returns whether a folder is one of those that were made again: it goes with the transaction that made the first of them.
+#[must_use]
+pub fn is_made_again(again: &HashSet<(PathBuf, Identity)>, there: &(PathBuf, Identity)) -> bool {
+    again.contains(there)
 }
 
 /// The newest transaction counts nothing and stays, whatever its size: what was just acknowledged can be reverted.

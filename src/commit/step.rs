@@ -41,9 +41,9 @@ pub enum CommitStep {
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Remove the folders whose removal was requested, if they are empty.
-    Tidy,
+    GiveBack,
     /// Make the removal of those folders durable.
-    SyncTidied,
+    SyncGivenBack,
     /// Move the transaction's folder to history.
     Archive,
 }
@@ -62,9 +62,9 @@ pub enum FinishStep {
     /// Make every name that was swapped, and the done state, durable.
     Sync,
     /// Remove the folders whose removal was requested, if they are empty.
-    Tidy,
+    GiveBack,
     /// Make the removal of those folders durable.
-    SyncTidied,
+    SyncGivenBack,
     /// Move the transaction's folder to where it ends: history.
     Archive,
 }

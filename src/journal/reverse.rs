@@ -21,6 +21,8 @@ pub struct PresentTarget {
     pub left: Option<FileState>,
     /// True if something other than a file is there, or is in the place of a folder above it.
     pub obstructed: bool,
+    /// True if a folder is there, by whomever.
+    pub is_folder: bool,
     /// Missing folders above it, parents first.
     pub missing: Vec<RelPath>,
     /// The folders in the one that is there, if it makes way for a file, or goes by itself.
@@ -96,6 +98,8 @@ pub fn reverse(
                 folders.insert((record.path.clone(), None));
                 PlannedChange::Delete(now.left.unwrap_or(after))
             }
+            // Somebody made it again, and it is theirs.
+            journal::RecordedChange::RemoveFolder { .. } if now.is_folder => continue,
             journal::RecordedChange::RemoveFolder { .. } => {
                 folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), None)));
                 continue;
@@ -117,7 +121,9 @@ fn refuse_conflicts(
 ) -> Result<(), Error> {
     let differing =
         changes.numbered().map(|(entry, record)| (record, &now[entry])).filter(|(record, now)| match record.change {
-            journal::RecordedChange::Folder { .. } => false,
+            // Something else took its place; where nothing is, nothing is left to be done.
+            journal::RecordedChange::Folder { .. } => now.state.is_some() || now.obstructed && !now.is_folder,
+            journal::RecordedChange::RemoveFolder { .. } if now.is_folder => false,
             journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
             _ if now.between => true,
             _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), now.left.as_ref())),

@@ -1,10 +1,10 @@
-//! What was in the places of folders before several transactions, which together may have removed and made them again.
+//! The metadata of folders before several transactions, which together have removed them and made them again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::Loaded;
-use super::made_folders::{Tidied, made_again};
+use super::made_folders::made_again;
+use super::{Loaded, load};
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::workspace::Workspace;
@@ -14,30 +14,13 @@ use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::{Journal, slot_name};
 
-/// Whether there was a folder before the oldest of some transactions: at each path that they changed, and above each.
-#[derive(Debug)]
-pub(crate) struct FoldersBefore<'a>(HashMap<&'a Path, bool>);
-
-impl<'a> FoldersBefore<'a> {
-    /// Before these transactions, oldest first.
-    pub(crate) fn of(oldest_first: impl Iterator<Item = &'a Journal>) -> Self {
-        let mut before = HashMap::new();
-        for journal in oldest_first {
-            for record in &journal.entries {
-                before.entry(record.path.as_path()).or_insert(record.change.folder_before().is_some());
-            }
-            // What they need and was missing is an entry by itself; all other folders were there.
-            for above in journal.entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)) {
-                before.entry(above).or_insert(true);
-            }
-        }
-        Self(before)
-    }
-
-    /// Returns whether a folder was at a path.
-    pub(crate) fn had(&self, path: &Path) -> bool {
-        self.0.get(path).copied().unwrap_or(false)
-    }
+/// What was given back behind the commit of a revert.
+#[derive(Debug, Default)]
+pub(crate) struct GivenBack {
+    /// The folders that have their old metadata again, by their paths in the workspace.
+    pub folders: BTreeMap<PathBuf, Handle>,
+    /// Warnings about those that have not.
+    pub warnings: Vec<String>,
 }
 
 /// The metadata of the folder that an entry of a committed transaction removed.
@@ -45,7 +28,7 @@ pub(crate) fn removed_metadata(workspace: &Workspace, loaded: &Loaded, entry: En
     metadata_of(workspace, &workspace.open_beneath(&loaded.folder, slot_name(entry))?)
 }
 
-fn metadata_of(workspace: &Workspace, folder: &Handle) -> Result<Metadata> {
+pub(crate) fn metadata_of(workspace: &Workspace, folder: &Handle) -> Result<Metadata> {
     let stat = workspace.stat_handle(folder)?;
     let attributes = workspace.attributes(folder)?;
     let (mode, user, group) = (stat.mode, stat.user, stat.group);
@@ -71,7 +54,6 @@ pub(crate) fn changed_folders(state: &StateFolder, reverted: &[Loaded]) -> Vec<(
     if reverted.len() < 2 {
         return changed;
     }
-    let before = FoldersBefore::of(reverted.iter().rev().map(|loaded| &loaded.journal));
     let mut makers = Makers::new();
     for journal in reverted.iter().map(|loaded| &loaded.journal) {
         for record in &journal.entries {
@@ -80,12 +62,12 @@ pub(crate) fn changed_folders(state: &StateFolder, reverted: &[Loaded]) -> Vec<(
         }
     }
     let mut seen = HashSet::new();
-    // The oldest that removed a folder has it as it was before all of them.
+    // The oldest that changed a path has the folder as it was before all of them, if there was one.
     for loaded in reverted.iter().rev() {
         for (entry, record) in loaded.journal.entries.numbered() {
             let path = record.path.as_path();
-            let is_removed = record.change.folder_before().is_some() && before.had(path);
-            let Some(makers) = makers.get(path).filter(|_| is_removed && seen.insert(path)) else { continue };
+            let is_removed = seen.insert(path) && record.change.folder_before().is_some();
+            let Some(makers) = makers.get(path).filter(|_| is_removed) else { continue };
             let found = changed_folder(state, loaded, entry, makers).transpose();
             changed.extend(found.map(|found| (path.to_owned(), found)));
         }
@@ -109,7 +91,7 @@ fn changed_folder(
     }
     let place = (path.as_path().to_owned(), workspace.stat_handle(&folder)?.identity);
     for (journal, staged) in makers {
-        if **staged == place.1 || made_again(state, journal)?.contains(&place) {
+        if **staged == place.1 || (workspace.protocol.is_made_again)(&made_again(state, journal)?, &place) {
             return Ok(Some(ChangedFolder { folder, now, old }));
         }
     }
@@ -127,18 +109,36 @@ impl ChangedFolder {
 
 impl TransactionFolder<'_> {
     /// Gives folders that stay what they had before the reverted transactions. One for which that fails stays as it is,
-    /// with a warning.
-    pub(super) fn give_back(&self, reverted: &[Loaded], tidied: &mut Tidied) {
-        for (path, changed) in changed_folders(self.state, reverted) {
+    /// with a warning: that is not worth a rollback.
+    pub(crate) fn give_back(&self) -> GivenBack {
+        let mut given_back = GivenBack::default();
+        let ids = &self.journal.header.reverts;
+        if ids.len() < 2 {
+            return given_back;
+        }
+        let mut reverted = Vec::new();
+        for id in ids {
+            let why = match load(self.state, id) {
+                Ok(Some(loaded)) => {
+                    reverted.push(loaded);
+                    continue;
+                }
+                Ok(None) => "its journal cannot be read".to_owned(),
+                Err(error) => error.message().to_owned(),
+            };
+            given_back.warnings.push(format!("folders that {id} had removed may have another mode and owner: {why}"));
+        }
+        for (path, changed) in changed_folders(self.state, &reverted) {
             let given = changed.and_then(|changed| changed.give_back(self.workspace()).map(|()| changed.folder));
             match given {
-                Ok(folder) => drop(tidied.folders.insert(path, folder)),
+                Ok(folder) => drop(given_back.folders.insert(path, folder)),
                 Err(error) => {
                     let path = self.workspace().root.path().join(path);
                     let (path, why) = (path.display(), error.message());
-                    tidied.warnings.push(format!("{path} is there, but not with its old mode and owner: {why}"));
+                    given_back.warnings.push(format!("{path} is there, but not with its old mode and owner: {why}"));
                 }
             }
         }
+        given_back
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cancel::NEVER;
 use crate::commit::step::FinishStep;
-use crate::engine::history::made_folders::Tidied;
+use crate::engine::history::folders_before::GivenBack;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
@@ -29,7 +29,7 @@ pub(super) fn finish(
     ready: &[EntryIndex],
     insisted: bool,
 ) -> Result<Option<Finished>> {
-    let mut tidied = Tidied::default();
+    let mut given_back = GivenBack::default();
     let mut finished = Finished::default();
     for step in (transaction.workspace().protocol.finish)(ready, transaction.journal_state) {
         match step {
@@ -61,13 +61,13 @@ pub(super) fn finish(
                 transaction.set_state(JournalState::Done)?;
                 finished.classes = Some(classes);
             }
-            FinishStep::Tidy => tidied = transaction.tidy(),
-            FinishStep::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
+            FinishStep::GiveBack => given_back = transaction.give_back(),
+            FinishStep::SyncGivenBack => sync_all(transaction.workspace(), given_back.folders.values())?,
             FinishStep::Sync => transaction.sync_everything()?,
             FinishStep::Archive => transaction.move_to(Section::History)?,
         }
     }
-    finished.warnings = tidied.warnings;
+    finished.warnings = given_back.warnings;
     Ok(Some(finished))
 }
 

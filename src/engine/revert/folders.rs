@@ -1,64 +1,139 @@
-//! The folders that a revert removes by entries of its own, so that a redo makes them again as they were.
-//!
-//! All others that a transaction had made are tidied away behind the commit, where they are empty.
+//! The folders that a revert removes, by entries of their own: so a redo, or the undo of several, makes them again as they
+//! were.
 
 use std::collections::hash_map::Entry as MapEntry;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use super::paths::RevertedPaths;
 use super::reversal::Reversal;
 use crate::engine::Engine;
+use crate::engine::history::folders_before::metadata_of;
 use crate::engine::history::made_folders::{Made, made_again};
 use crate::engine::store::state::StateFolder;
 use crate::error::Result;
-use crate::fs::{FileKind, Name, Stat};
+use crate::fs::{FileKind, Metadata, Name, Stat};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
+use crate::journal::reverse::PresentTarget;
 use crate::journal::{Record, RecordedChange};
 use crate::path::RelPath;
 
-/// The made folders that go by entries of their own.
-pub(super) type Going = BTreeSet<PathBuf>;
+/// The folders that were made, are there and still the same.
+#[derive(Debug, Default)]
+pub(super) struct MadeFolders {
+    /// Those that go.
+    pub(super) going: BTreeSet<PathBuf>,
+    /// Those that stay, each with something in it that stays.
+    pub(super) filled: BTreeMap<PathBuf, PathBuf>,
+    /// What is told about folders of which history does not tell whose they are; they stay.
+    pub(super) unknown: Vec<String>,
+}
 
 impl Engine {
-    /// Of the folders that were made and are still the same: those that nothing else was put into, since a redo of the
-    /// files would not make them again, those that have another mode than their folder gives, and all beneath these.
-    pub(super) fn going_folders(&self, reversal: &Reversal<'_>, state: &StateFolder) -> Result<Going> {
-        let entries = &reversal.entries;
-        let mut there = Vec::new();
-        // What a redo makes, with the folders that it needs for that.
-        let mut used = HashSet::new();
-        for (entry, record) in entries.numbered() {
-            let path = &record.path;
-            if matches!(record.change, RecordedChange::Folder { .. }) {
-                let Some((stat, usual)) = self.made_folder(path)? else { continue };
-                there.push((entry, path, stat, usual));
-            }
-            used.extend(path.as_path().ancestors().skip(1));
-        }
-        let mut going = Going::new();
+    /// Looks at the folders that the transactions made.
+    pub(super) fn made_folders(&self, reversal: &Reversal<'_>, state: &StateFolder) -> Result<MadeFolders> {
         let mut again = HashMap::new();
-        // Parents come before their children.
-        for (entry, path, stat, usual) in there {
-            let is_beneath = path.as_path().ancestors().skip(1).any(|above| going.contains(above));
-            let is_special = !used.contains(path.as_path()) || stat.mode != usual;
-            if !is_beneath && !is_special {
-                continue;
+        let mut made = MadeFolders::default();
+        let created = reversal.entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
+        let created: HashSet<&Path> = created.map(|record| record.path.as_path()).collect();
+        // Children come after their parents.
+        for (entry, record) in reversal.entries.numbered().collect::<Vec<_>>().into_iter().rev() {
+            let RecordedChange::Folder { .. } = record.change else { continue };
+            let path = record.path.as_path();
+            let Some(stat) = self.folder_at(&record.path)? else { continue };
+            match is_made(reversal, state, entry, &stat.identity, &mut again) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => {
+                    let path = self.root().join(path);
+                    let told = format!("{} stays, which a redo may have made: {}", path.display(), error.message());
+                    made.unknown.push(told);
+                    continue;
+                }
             }
-            if is_made(reversal, state, entry, &stat.identity, &mut again)? {
-                going.insert(path.as_path().to_owned());
+            let folder = self.workspace.open_beneath(&self.workspace.root, path)?;
+            let stays = |path: &PathBuf| !created.contains(&**path) && !made.going.contains(path);
+            let within = self.workspace.list(&folder)?;
+            match within.iter().map(|name| path.join(name)).find(stays) {
+                None => drop(made.going.insert(path.to_owned())),
+                Some(inner) => drop(made.filled.insert(path.to_owned(), inner)),
             }
         }
-        Ok(going)
+        Ok(made)
     }
 
-    /// The folder at a path, with the mode that the one above it gives to a new one; `None` where there is none.
-    fn made_folder(&self, path: &RelPath) -> Result<Option<(Stat, u32)>> {
+    /// What is told about folders that are to be given back, and were made again by others.
+    pub(super) fn there_again(
+        &self,
+        reversal: &Reversal<'_>,
+        now: &IndexVec<EntryIndex, PresentTarget>,
+        before: &HashMap<RelPath, Metadata>,
+    ) -> Result<Vec<String>> {
+        let mut told = Vec::new();
+        for (entry, record) in reversal.entries.numbered() {
+            let RecordedChange::RemoveFolder { .. } = record.change else { continue };
+            let path = record.path.as_path();
+            if now[entry].is_folder
+                && let Some(folder) = self.workspace.find_folder(&self.workspace.root, path)?
+                && before.get(&record.path) != Some(&metadata_of(&self.workspace, &folder)?)
+            {
+                let path = self.root().join(path);
+                let path = path.display();
+                told.push(format!("{path} stays, as it is: it was made again, with another mode, owner or attributes"));
+            }
+        }
+        Ok(told)
+    }
+
+    fn folder_at(&self, path: &RelPath) -> Result<Option<Stat>> {
         let Some(parent) = self.workspace.find_folder(&self.workspace.root, path.parent())? else { return Ok(None) };
         let stat = self.workspace.stat(Name::new(&parent, path.name()))?;
-        let Some(stat) = stat.filter(|stat| stat.kind == FileKind::Folder) else { return Ok(None) };
-        Ok(Some((stat, self.workspace.inherited(&parent, true)?.mode)))
+        Ok(stat.filter(|stat| stat.kind == FileKind::Folder))
+    }
+}
+
+impl MadeFolders {
+    /// Lets the folders stay in which something is by now that stays.
+    pub(super) fn leave_filled(&mut self, entries: &IndexVec<EntryIndex, Record>, places: &mut RevertedPaths) {
+        let created = entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
+        let mut leaving: HashSet<&RelPath> = created.map(|record| &record.path).collect();
+        // Children before parents: one that stays is in the way of those above it.
+        for (entry, record) in entries.numbered().collect::<Vec<_>>().into_iter().rev() {
+            let RecordedChange::Folder { .. } = record.change else { continue };
+            let Some(within) = &places[entry].within else { continue };
+            match within.iter().find(|(path, _)| !leaving.contains(path)) {
+                None => drop(leaving.insert(&record.path)),
+                Some((inner, _)) => {
+                    self.going.remove(record.path.as_path());
+                    self.filled.insert(record.path.as_path().to_owned(), inner.as_path().to_owned());
+                    places[entry].within = None;
+                }
+            }
+        }
+    }
+
+    /// What is told about those that stay.
+    pub(super) fn warnings(&self, root: &Path) -> Vec<String> {
+        let filled = self.innermost().map(|(folder, _)| {
+            let folder = root.join(folder);
+            format!("{} stays, which the undone transaction had made: it is not empty", folder.display())
+        });
+        filled.chain(self.unknown.iter().cloned()).collect()
+    }
+
+    /// What is in the way of those that stay.
+    pub(super) fn in_the_way(&self) -> Vec<PathBuf> {
+        self.innermost().map(|(_, inner)| inner.clone()).collect()
+    }
+
+    /// The innermost of those that stay: the ones above them cannot go either.
+    fn innermost(&self) -> impl Iterator<Item = (&PathBuf, &PathBuf)> {
+        // Those beneath a folder come right behind it.
+        let next = self.filled.keys().skip(1).map(Some).chain([None]);
+        let is_innermost =
+            |((folder, _), next): &((&PathBuf, _), Option<&PathBuf>)| !next.is_some_and(|it| it.starts_with(folder));
+        self.filled.iter().zip(next).filter(is_innermost).map(|(filled, _)| filled)
     }
 }
 
@@ -75,35 +150,15 @@ fn is_made(
     if steps.iter().any(|step| reversal.record(*step).change.folder_after() == Some(there)) {
         return Ok(true);
     }
-    let path = reversal.entries[entry].path.as_path();
+    let there = (reversal.entries[entry].path.as_path().to_owned(), *there);
     for step in steps.iter() {
         let again = match again.entry(step.part) {
             MapEntry::Occupied(known) => known.into_mut(),
             MapEntry::Vacant(unknown) => unknown.insert(made_again(state, &reversal.part(*step).journal)?),
         };
-        if again.contains(&(path.to_owned(), *there)) {
+        if (state.workspace.protocol.is_made_again)(again, &there) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// Lets the folders stay in which something is that stays; returns that.
-pub(super) fn leave_filled(entries: &IndexVec<EntryIndex, Record>, places: &mut RevertedPaths) -> Vec<PathBuf> {
-    let created = entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
-    let mut going: HashSet<&RelPath> = created.map(|record| &record.path).collect();
-    let mut left = Vec::new();
-    // Children before parents: one that stays is in the way of those above it.
-    for (entry, record) in entries.numbered().collect::<Vec<_>>().into_iter().rev() {
-        let RecordedChange::Folder { .. } = record.change else { continue };
-        let Some(within) = &places[entry].within else { continue };
-        match within.iter().find(|(path, _)| !going.contains(path)) {
-            None => drop(going.insert(&record.path)),
-            Some((path, _)) => {
-                left.push(path.as_path().to_owned());
-                places[entry].within = None;
-            }
-        }
-    }
-    left
 }

@@ -1,8 +1,8 @@
 //! The paths of a revert, and what may not be in their place.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 
-use super::folders::Going;
 use crate::engine::transaction::prepare::lock_targets::Targets;
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::{LastLink, ResolvedPath};
@@ -16,12 +16,12 @@ use crate::path::{AskedPath, RelPath};
 /// The paths of an undo: those that the transactions that it reverts have changed.
 pub(super) struct RevertPaths<'a> {
     entries: &'a IndexVec<EntryIndex, Record>,
-    going: &'a Going,
+    going: &'a BTreeSet<PathBuf>,
     paths: Vec<AskedPath>,
 }
 
 impl<'a> RevertPaths<'a> {
-    pub(super) fn of(entries: &'a IndexVec<EntryIndex, Record>, going: &'a Going) -> Self {
+    pub(super) fn of(entries: &'a IndexVec<EntryIndex, Record>, going: &'a BTreeSet<PathBuf>) -> Self {
         Self { entries, going, paths: entries.iter().map(|record| record.path.asked()).collect() }
     }
 

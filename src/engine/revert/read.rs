@@ -64,6 +64,8 @@ impl Engine {
                 state,
                 left,
                 obstructed: place.stat.is_some() && state.is_none(),
+                is_folder: place.path == record.path
+                    && place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder),
                 missing: place.missing.clone(),
                 within: place.folders_within(),
                 carried,
@@ -127,7 +129,8 @@ impl Engine {
             let Some(Some(snapshot)) = present.snapshots.get(&record.path).filter(|_| is_carried) else { continue };
             let (_, folder) = &parents[record.path.parent()];
             let path = record.path.clone();
-            let source = SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
+            let source =
+                SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None, is_used_up: false };
             sources.insert(SourceId::from(entry), source);
         }
         Ok(sources)
@@ -172,6 +175,7 @@ impl Engine {
                 path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
                 snapshot: Arc::new(snapshot),
                 bytes: None,
+                is_used_up: false,
             };
             sources.insert(SourceId::from(entry), source);
         }

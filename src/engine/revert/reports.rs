@@ -14,6 +14,18 @@ use crate::journal::reverse::PresentTarget;
 use crate::journal::{Record, RecordedChange};
 use crate::text::diff;
 
+/// The report of a folder that stays and gets its old mode, owner and attributes.
+pub(super) fn folder_report(path: &Path) -> FileReport {
+    FileReport {
+        path: path.to_owned().into(),
+        operation: Operation::Mode,
+        edits: Vec::new(),
+        hash_before: None,
+        hash_after: None,
+        extras: Extra::NONE.into(),
+    }
+}
+
 impl Engine {
     /// What a revert makes of each file, with a diff if one is asked for.
     pub(super) fn undo_reports(
@@ -28,6 +40,13 @@ impl Engine {
         let became_file = reversal.entries.iter().filter(|it| matches!(it.change, RecordedChange::FolderToFile { .. }));
         let became_file: HashSet<&Path> = became_file.map(|record| record.path.as_path()).collect();
         let is_in_file = |record: &Record| record.path.as_path().ancestors().any(|path| became_file.contains(path));
+        // A folder in which there is something else is told by that, unless somebody asked for it.
+        let used: HashSet<&Path> =
+            reversal.entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
+        let is_along = |entry, record: &Record| {
+            let is_asked_for = reversal.part(reversal.oldest(entry)).journal.header.reverts.is_empty();
+            used.contains(record.path.as_path()) && (!is_asked_for || record.change.folder_after().is_some())
+        };
         for (entry, record) in reversal.entries.numbered() {
             let now = &now[entry];
             let operation = match record.change {
@@ -35,27 +54,15 @@ impl Engine {
                 RecordedChange::Edit { .. } => Operation::Replace,
                 RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
+                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } if is_along(entry, record) => {
+                    continue;
+                }
                 RecordedChange::Folder { .. } if now.within.is_some() => Operation::RemoveFolder,
-                RecordedChange::RemoveFolder { .. } if !is_in_file(record) => Operation::Folder,
+                RecordedChange::RemoveFolder { .. } if !now.is_folder && !is_in_file(record) => Operation::Folder,
                 RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
             };
             let path = record.path.as_path().to_owned();
-            let diff = if with_diff {
-                let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
-                let new = match (&now.carried, record.change.before()) {
-                    // Of another content the splices mean nothing, and may be beyond its end.
-                    (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
-                        return Err(snapshot::changed(&path, "changed since it was read"));
-                    }
-                    (Some(carried), _) => carried.splices.apply(&old),
-                    (None, Some(_)) => reversal.original(self, entry, run.cancel)?.unwrap_or_default(),
-                    (None, None) => Vec::new(),
-                };
-                let name = path.display().to_string();
-                Some(diff::unified(&old, &new, &name, &name, run.diff_bytes))
-            } else {
-                None
-            };
+            let diff = with_diff.then(|| self.undo_diff(reversal, entry, now, run)).transpose()?;
             reports.push(FileReport {
                 path: path.into(),
                 operation,
@@ -76,5 +83,28 @@ impl Engine {
             });
         }
         Ok(reports)
+    }
+
+    /// The diff of one file, from what is there now to what it becomes.
+    fn undo_diff(
+        &self,
+        reversal: &Reversal<'_>,
+        entry: EntryIndex,
+        now: &PresentTarget,
+        run: Run<'_>,
+    ) -> Result<String> {
+        let record = &reversal.entries[entry];
+        let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
+        let new = match (&now.carried, record.change.before()) {
+            // Of another content the splices mean nothing, and may be beyond its end.
+            (Some(_), _) if now.state.is_none_or(|found| found.digest != Digest::of(&old)) => {
+                return Err(snapshot::changed(record.path.as_path(), "changed since it was read"));
+            }
+            (Some(carried), _) => carried.splices.apply(&old),
+            (None, Some(_)) => reversal.original(self, entry, run.cancel)?.unwrap_or_default(),
+            (None, None) => Vec::new(),
+        };
+        let name = record.path.as_path().display().to_string();
+        Ok(diff::unified(&old, &new, &name, &name, run.diff_bytes))
     }
 }

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use crate::cancel::CancelToken;
 use crate::engine::Engine;
 use crate::engine::history::Loaded;
-use crate::engine::history::folders_before::FoldersBefore;
 use crate::engine::report::Reverted;
 use crate::error::Result;
 use crate::index::{EntryIndex, IndexVec};
@@ -51,7 +50,6 @@ impl<'a> Reversal<'a> {
                 of_path.insert(0, RevertStep { part, entry });
             }
         }
-        let before = FoldersBefore::of(parts.iter().rev().map(|part| &part.journal));
         let change = |step: &RevertStep| parts[step.part].journal.entries[step.entry].change;
         let mut entries = IndexVec::default();
         let mut kept = IndexVec::default();
@@ -59,10 +57,6 @@ impl<'a> Reversal<'a> {
             let Some(steps) = steps.remove(path) else { continue };
             let (Some(newest), Some(oldest)) = (steps.first(), steps.last()) else { continue };
             let Some(change) = combined(change(oldest), change(newest)) else { continue };
-            // It went without an entry of its own, by an undo that is one of them, and stays.
-            if matches!(change, RecordedChange::Folder { .. }) && before.had(path.as_path()) {
-                continue;
-            }
             entries.push(Record { path: path.clone(), change });
             kept.push(steps);
         }

@@ -1,11 +1,13 @@
 //! Undo: a transaction of its own reverts a committed one, and can be undone as well.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::conflicts::advised;
-use super::folders::leave_filled;
 use super::paths::{RevertPaths, RevertedPaths, refuse_filled};
+use super::reports::folder_report;
 use super::reversal::Reversal;
 use super::since::RevertWhat;
 use crate::engine::history::folders_before::changed_folders;
@@ -14,8 +16,9 @@ use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
 use crate::engine::report::Report;
+use crate::engine::store::lock::Locks;
 use crate::engine::store::state::StateLookup;
-use crate::engine::transaction::prepare::lock_targets::LockedTargets;
+use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents};
 use crate::engine::transaction::prepare::prepared::{Prepared, TransactionOrigin};
 use crate::engine::transaction::retry::telling;
 use crate::engine::transaction::{Ready, Transaction};
@@ -130,8 +133,8 @@ impl Engine {
         Err(InFront::of(Some(&error)).in_front_of(refused))
     }
 
-    /// Retries if another program wrote meanwhile and other lines may differ (`rebase`). Without that, what it wrote is
-    /// a conflict, and would be one again.
+    /// Retries if another program wrote meanwhile and other lines may differ (`rebase`), or if it put something into a
+    /// folder that was to go, which then stays. All else that it wrote is a conflict, and would be one again.
     pub(super) fn revert_with_retries(
         &self,
         found: &mut StateLookup,
@@ -140,8 +143,14 @@ impl Engine {
         mut warnings: Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let attempt = |attempt| self.revert(found, what, options, attempt > 1, &mut warnings, run);
-        let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
+        let going = RefCell::default();
+        let attempt = |attempt| self.revert(found, what, options, attempt > 1, &mut warnings, &going, run);
+        let is_of_folder = |error: &Error| {
+            let path = error.path().map(|path| path.strip_prefix(self.root()).unwrap_or(path));
+            path.is_some_and(|path| going.borrow().contains(path))
+        };
+        let may = |error: &Error| options.rebase || is_of_folder(error);
+        let report = self.try_again(options.check.as_ref(), attempt, may, run);
         telling(report.map_err(|error| undecided(error, options)), warnings)
     }
 
@@ -152,52 +161,51 @@ impl Engine {
         options: &UndoOptions,
         again: bool,
         warnings: &mut Vec<String>,
+        going: &RefCell<BTreeSet<PathBuf>>,
         run: Run<'a>,
     ) -> Result<Transaction<'a>> {
         let (state, to_revert) = self.to_revert(found, what)?;
         let reversal = Reversal::of(&to_revert.parts);
-        let going = self.going_folders(&reversal, &state)?;
-        let targets = RevertPaths::of(&reversal.entries, &going);
-        let (places, parents, locks) = if options.dry_run {
-            let (places, parents) = self.resolve_unlocked(&targets, found, warnings)?;
-            (places, parents, None)
-        } else {
-            let LockedTargets { places, parents, locks } = self.lock_targets(&targets, found, warnings, run)?;
-            (places, parents, Some(locks))
-        };
+        let mut made = self.made_folders(&reversal, &state)?;
+        let targets = RevertPaths::of(&reversal.entries, &made.going);
+        let (mut places, parents, locks) = self.revert_places(&targets, options, found, warnings, run)?;
         let read_at = Instant::now();
         let pasts = PathHistory::each(self, &state, &to_revert.parts);
-        let mut places = RevertedPaths::from(places);
-        let filled = leave_filled(&reversal.entries, &mut places);
+        made.leave_filled(&reversal.entries, &mut places);
         let present = self.present(&reversal, &pasts, (&places, &parents), options.rebase, run)?;
         refuse_filled(&reversal.entries, &places)?;
         let plan = reverse(&reversal.entries, &present.targets)
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
             .map_err(|error| advised(error, options.rebase, &reversal, &present))?;
-        if plan.is_empty() && !filled.is_empty() {
+        if plan.is_empty() && !made.filled.is_empty() {
             // Otherwise the folder that stays is a warning: the files count more.
-            return Err(conflict(filled));
+            return Err(conflict(made.in_the_way()));
         }
+        going.replace(std::mem::take(&mut made.going));
         for (entry, place) in places.numbered() {
             self.check_restorable(place, &present.targets[entry], &parents)?;
         }
         let sources = self.sources(&reversal, &present, &parents, run)?;
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
-        let files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
+        let mut files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
+        let changed = changed_folders(&state, &to_revert.parts);
+        files.extend(changed.iter().filter(|(_, changed)| changed.is_ok()).map(|(path, _)| folder_report(path)));
         // Several may cancel out: then nothing is committed, and nothing reverted.
-        let is_nothing = plan.is_empty() && changed_folders(&state, &to_revert.parts).is_empty();
+        let is_nothing = plan.is_empty() && to_revert.parts.len() > 1 && changed.is_empty();
         let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
-        let origin = TransactionOrigin {
-            reverts: reverts.iter().map(|reverted| reverted.id.clone()).collect(),
-            ..TransactionOrigin::default()
-        };
+        let ids = reverts.iter().map(|reverted| reverted.id.clone()).collect();
+        let origin = TransactionOrigin { reverts: ids, ..TransactionOrigin::default() };
         let gate = self.gate(options.check.as_ref())?;
+        let folder_metadata = self.folder_metadata(&reversal)?;
+        let mut warnings = to_revert.warnings(&self.workspace)?;
+        warnings.extend(made.warnings(self.root()));
+        warnings.extend(self.there_again(&reversal, &present.targets, &folder_metadata)?);
         let prepared = Prepared {
             plan,
             sources,
             targets,
             parents,
-            folder_metadata: self.folder_metadata(&reversal)?,
+            folder_metadata,
             folder_modes: HashMap::new(),
             read_at,
             origin,
@@ -206,7 +214,6 @@ impl Engine {
             again,
             contended: None,
         };
-        let warnings = to_revert.warnings(&self.workspace)?;
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };
@@ -214,6 +221,23 @@ impl Engine {
         };
         let ready = Ready { prepared, locks, found: found.clone() };
         Ok(Transaction::new(self, ready, Report { files, warnings, reverts, ..Report::default() }, run))
+    }
+
+    /// The paths of a revert and their folders, locked unless it is only tried.
+    fn revert_places(
+        &self,
+        targets: &RevertPaths<'_>,
+        options: &UndoOptions,
+        found: &mut StateLookup,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<(RevertedPaths, Parents, Option<Locks>)> {
+        if options.dry_run {
+            let (places, parents) = self.resolve_unlocked(targets, found, warnings)?;
+            return Ok((places.into(), parents, None));
+        }
+        let LockedTargets { places, parents, locks } = self.lock_targets(targets, found, warnings, run)?;
+        Ok((places.into(), parents, Some(locks)))
     }
 
     /// The transaction that [`undo_newest`](Self::undo_newest) would undo, if nothing is interrupted.

@@ -11,7 +11,7 @@ use super::stage::Staging;
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, CommitStep, OnFailure, Terms};
 use crate::engine::history::concurrent_key;
-use crate::engine::history::made_folders::Tidied;
+use crate::engine::history::folders_before::GivenBack;
 use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::{self, Trash};
 use crate::engine::report::FileReport;
@@ -71,7 +71,7 @@ pub(crate) fn commit(
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let check = prepared.passed.take();
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check };
-    let tidied = Tidied::default();
+    let given_back = GivenBack::default();
     let mut walk = CommitWalk {
         staging,
         prepared: &mut prepared,
@@ -80,7 +80,7 @@ pub(crate) fn commit(
         each,
         trash: &trash,
         run,
-        tidied,
+        given_back,
         committed: &mut committed,
     };
     let result = walk.phases(terms);
@@ -112,7 +112,7 @@ pub(crate) struct CommitWalk<'a> {
     trash: &'a Trash,
     pub run: Run<'a>,
     /// The folders from which others were removed.
-    tidied: Tidied,
+    given_back: GivenBack,
     /// The result, filled while the steps are performed.
     pub committed: &'a mut Committed,
 }
@@ -211,12 +211,12 @@ impl<'a> CommitWalk<'a> {
             },
             CommitStep::SetState(journal_state) => self.staging.transaction_mut().set_state(journal_state),
             CommitStep::SyncFolder => self.transaction().sync_folder(),
-            CommitStep::Tidy => {
-                self.tidied = self.transaction().tidy();
-                self.committed.warnings.append(&mut self.tidied.warnings);
+            CommitStep::GiveBack => {
+                self.given_back = self.transaction().give_back();
+                self.committed.warnings.append(&mut self.given_back.warnings);
                 Ok(())
             }
-            CommitStep::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
+            CommitStep::SyncGivenBack => sync_all(self.transaction().workspace(), self.given_back.folders.values()),
             CommitStep::Archive => self.transaction().move_to(Section::History),
         }
     }

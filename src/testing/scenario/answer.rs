@@ -165,7 +165,13 @@ pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> 
         report.files.iter().any(|other| is_above(other) && goes(other) && is_about_link(other, &at(other), before))
     };
     let is_itself = is_about_link(file, path, before) || leads_nowhere(path);
-    let source = if is_itself { path.to_owned() } else { relative(&file.path, Path::new(ROOT), before) };
+    let source = if is_itself {
+        path.to_owned()
+    } else if file.extras.symlink_to.is_some() {
+        itself(path, before)
+    } else {
+        relative(&file.path, Path::new(ROOT), before)
+    };
     let goal = match &file.extras.renamed_to {
         Some(to) if leads_nowhere(to.strip_prefix(ROOT).unwrap_or(to)) => {
             to.strip_prefix(ROOT).unwrap_or(to).to_owned()

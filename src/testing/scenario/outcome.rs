@@ -86,7 +86,7 @@ impl ScenarioWorld {
             _ => None,
         };
         if let Some(undone) = reverts {
-            self.is_undone(undone, &touched, &look.files)?;
+            self.is_undone(undone, &touched, (report, &look.files))?;
             if report.warnings.is_empty() {
                 self.is_tidied(undone, &look.files)?;
             }
@@ -112,9 +112,16 @@ impl ScenarioWorld {
         let mut named = changed.clone();
         named.retain(|path| !lock(&self.foreigners).touched.contains(path));
         // Only the log tells what reverts an undo.
+        self.undid_older |= reverts.is_some() && reverts != self.newest_not_undone();
         self.is_blurred |= matches!(act, ScenarioAct::Redo(_) | ScenarioAct::UndoSince(_))
             || (reverts.is_none() && matches!(act, ScenarioAct::Undo(_)));
         let several = report.reverts.len() > 1;
+        for reverted in &report.reverts {
+            let undo = self.committed.iter().find(|committed| committed.id == reverted.id);
+            if let Some(done_again) = undo.and_then(|undo| undo.reverts) {
+                self.committed[done_again].begins_anew(base);
+            }
+        }
         self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts, several });
     }
 
@@ -216,8 +223,9 @@ impl ScenarioWorld {
         };
         let foreigners = lock(&self.foreigners);
         let is_theirs = |path: &Path| foreigners.ever.iter().any(|at| at.starts_with(path) || path.starts_with(at));
-        !foreigners.were_here
-            || !foreigners.meddled && !self.committed[newest].changed.iter().any(|path| is_theirs(path))
+        let is_undisturbed = !foreigners.were_here
+            || !foreigners.meddled && !self.committed[newest].changed.iter().any(|path| is_theirs(path));
+        is_undisturbed && !self.undid_older
     }
 
     /// Returns whether the transaction to revert may have been pruned: by request, or for lack of room. The newest
@@ -228,15 +236,30 @@ impl ScenarioWorld {
     }
 
     /// Judges what an undo must have restored.
-    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &UserFiles) -> Judged {
+    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, (report, files): (&Report, &UserFiles)) -> Judged {
         let ScenarioCommit { before, named, .. } = &self.committed[index];
+        // Another act has put something into them, or made them again.
+        let stays = told_to_stay(files, &report.warnings);
+        let is_folder = |entry: &SimEntry| entry.kind == FileKind::Folder;
+        // An undo of several may have given them other metadata, of which a redo knows nothing.
+        let is_of_several = report.reverts.iter().any(|it| self.is_of_several(&it.id));
         for path in named {
-            if !touched.contains(path) && !alike(files.get(path), before.get(path)) {
+            let may_stay = before.get(path).is_none_or(is_folder) && stays.iter().any(|stays| stays.starts_with(path));
+            let are_folders = [files, before].iter().all(|files| files.get(path).is_some_and(is_folder));
+            if !may_stay
+                && !(is_of_several && are_folders)
+                && !touched.contains(path)
+                && !alike(files.get(path), before.get(path))
+            {
                 let (is, was) = (told(files, path), told(before, path));
                 return Err(format!("undone, and {} is {is}; before the transaction it was {was}", path.display()));
             }
         }
         Ok(())
+    }
+
+    pub(super) fn is_of_several(&self, id: &str) -> bool {
+        self.committed.iter().any(|committed| committed.id == id && committed.several)
     }
 
     /// Judges what an undo of everything after a transaction must have restored: each path is as it was before the first
@@ -249,8 +272,14 @@ impl ScenarioWorld {
             return Ok(());
         }
         let mut judged = touched.clone();
+        // What is beneath a path that an earlier one changed came or went with it.
+        let mut changed_before = BTreeSet::new();
         for index in undone {
-            self.is_undone(index, &judged, files)?;
+            let named = &self.committed[index].named;
+            let is_beneath = |path: &&PathBuf| path.ancestors().any(|above| changed_before.contains(above));
+            judged.extend(named.iter().filter(is_beneath).cloned());
+            changed_before.extend(self.committed[index].changed.iter().cloned());
+            self.is_undone(index, &judged, (report, files))?;
             // A file that others touched meanwhile, too: it was not judged, and a later transaction has another before.
             // So has a folder that it was put into, and that may have been made for it.
             let changed = self.committed[index].changed.iter();

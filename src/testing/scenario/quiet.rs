@@ -36,11 +36,11 @@ impl ScenarioWorld {
             }
             _ => None,
         };
-        let Some(ScenarioCommit { before, several, .. }) = since else { return Ok(()) };
-        // A redo of several does not make folders that were empty, and leaves those that were there all along.
-        let is_redo_of_several = *several && !matches!(act, ScenarioAct::UndoSince(_));
+        let Some(ScenarioCommit { before, .. }) = since else { return Ok(()) };
+        // An undo of several gives a folder that stays its old metadata, of which a redo knows nothing.
+        let is_redo_of_several = report.reverts.iter().any(|it| self.is_of_several(&it.id));
         let is_folder = |path: &PathBuf| {
-            [before.get(path), files.get(path)].into_iter().flatten().all(|entry| entry.kind == FileKind::Folder)
+            [before, files].iter().all(|files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder))
         };
         let differ = differences(before, files);
         match differ.into_iter().find(|path| !(is_redo_of_several && is_folder(path))) {

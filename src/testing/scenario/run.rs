@@ -18,6 +18,7 @@ use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::report::{Recovered, Report, Status};
 use crate::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions};
 use crate::error::Result;
+use crate::fs::FileKind;
 use crate::fs::Fs;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
@@ -37,6 +38,17 @@ pub(super) struct ScenarioCommit {
     pub(super) reverts: Option<usize>,
     /// True if it reverts several.
     pub(super) several: bool,
+}
+
+impl ScenarioCommit {
+    /// Notes that it was done again, after it had been undone: the folders of `base` are none of those that it made, even if
+    /// it had made others in their places before.
+    pub(super) fn begins_anew(&mut self, base: &UserFiles) {
+        let folders = base.iter().filter(|(_, entry)| entry.kind == FileKind::Folder);
+        let new: Vec<_> = folders.filter(|(path, _)| !self.before.contains_key(*path)).collect();
+        let before = Arc::make_mut(&mut self.before);
+        before.extend(new.into_iter().map(|(path, entry)| (path.clone(), entry.clone())));
+    }
 }
 
 /// An interrupted act.
@@ -123,6 +135,8 @@ pub(super) struct ScenarioWorld {
     pub(super) loose: BTreeSet<PathBuf>,
     /// True if the newest transaction that is not reverted is no longer known.
     pub(super) is_blurred: bool,
+    /// True if one was undone that was not the newest: folders may be there that a newer one wants to give back, or in use.
+    pub(super) undid_older: bool,
     /// True if there was a check: files that were rolled back have another time.
     pub(super) had_check: bool,
     /// True if history was pruned.
@@ -186,6 +200,7 @@ impl ScenarioWorld {
             first_interrupted: None,
             loose: BTreeSet::new(),
             is_blurred: false,
+            undid_older: false,
             had_check: false,
             is_pruned: false,
             had_failures: false,

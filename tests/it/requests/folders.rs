@@ -1,15 +1,19 @@
 //! Folders by themselves: made, and removed where the request leaves them empty; undone, redone, refused.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use txedit::error::Detail;
+use txedit::fs::OsFs;
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::report::Operation;
-use txedit::{ErrorKind, Outcome, Request};
+use txedit::{Engine, ErrorKind, Outcome, Request};
 
 use super::there_and_back;
 use crate::support::mounts::{self, Kind};
-use crate::support::workspace::{Workspace, running};
+use crate::support::workspace::{Workspace, running, settings};
 
 fn makes(path: &str) -> Value {
     json!({ "file_path": path, "make_folder": true })
@@ -201,12 +205,53 @@ fn a_folder_that_somebody_used_since_is_not_removed_by_an_undo() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_a_removed_one_is_in_the_way_of_an_undo() {
+fn a_folder_in_the_place_of_a_removed_one_stays_as_it_is() {
     let workspace = workspace();
-    workspace.apply(&files(&[removes("d/in/empty")])).unwrap();
+    workspace.apply(&files(&[removes("d/in/empty"), deletes("d/x")])).unwrap();
     fs::create_dir(workspace.path("d/in/empty")).unwrap();
+    workspace.chmod("d/in/empty", 0o711);
+    workspace.write("d/in/empty/theirs", "theirs\n");
+    let report = workspace.undo(None).unwrap();
+    assert!(report.warnings.iter().any(|warning| warning.contains("d/in/empty stays, as it is")), "{report:?}");
+    assert_eq!((workspace.read("d/x"), workspace.read("d/in/empty/theirs")), ("x\n".into(), "theirs\n".into()));
+    assert_eq!(fs::metadata(workspace.path("d/in/empty")).unwrap().permissions().mode() & 0o7777, 0o711);
+    // A file in its place is in the way.
+    workspace.apply(&files(&[deletes("d/in/empty/theirs"), removes("d/in/empty")])).unwrap();
+    workspace.write("d/in/empty", "a file\n");
     let error = workspace.undo(None).unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{error}");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_that_was_made_is_in_the_way_of_an_undo() {
+    let workspace = workspace();
+    workspace.apply(&files(&[makes("new")])).unwrap();
+    fs::remove_dir(workspace.path("new")).unwrap();
+    workspace.write("new", "a file\n");
+    let error = workspace.undo(None).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{error}");
+    // Where nothing is, nothing is left to be done, and it is undone.
+    fs::remove_file(workspace.path("new")).unwrap();
+    let report = workspace.undo(None).unwrap();
+    assert_eq!((report.reverts.len(), report.files.len()), (1, 0), "{report:?}");
+    assert_eq!(workspace.undo(None).unwrap_err().kind(), ErrorKind::UnknownTransaction);
+}
+
+#[test]
+fn a_folder_that_is_filled_while_an_undo_removes_it_stays() {
+    let workspace = workspace();
+    workspace.apply(&files(&[json!({ "file_path": "new/in/file", "content": "ours\n" })])).unwrap();
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let theirs = workspace.path("new/in/theirs");
+    // Between reading and the swaps.
+    let fills = move |_: &FaultCall| fs::write(&theirs, "theirs\n").unwrap();
+    faults.add(Rule::after(1, fills).of(FaultOperation::Create));
+    let engine = Engine::with_fs(faults, workspace.root(), settings()).unwrap();
+    let report = engine.undo(None, false, running()).unwrap();
+    assert!(report.warnings.iter().any(|warning| warning.contains("new/in stays")), "{report:?}");
+    assert_eq!(report.attempts, 2, "{report:?}");
+    assert!(!workspace.path("new/in/file").exists());
+    assert_eq!(workspace.read("new/in/theirs"), "theirs\n");
 }
 
 #[test]

@@ -378,9 +378,9 @@ fn a_missing_done_state_beside_a_late_writer_is_noticed() {
 }
 
 #[test]
-fn removed_folders_that_are_not_synced_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncTidied);
-    is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
+fn metadata_given_back_that_is_not_synced_is_noticed() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncGivenBack);
+    is_caught(&scripts::folder_made_again().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]

@@ -178,13 +178,13 @@ fn a_recovery_without_its_first_sync_is_noticed() {
 }
 
 #[test]
-fn folders_removed_before_the_swaps_are_durable_are_noticed() {
+fn metadata_given_back_before_the_swaps_are_durable_is_noticed() {
     let commit = |n, terms| {
-        let mut phases = phases_without(forward::commit(n, terms), |s| s == CommitStep::Tidy);
-        phases[1].steps.push(CommitStep::Tidy);
+        let mut phases = phases_without(forward::commit(n, terms), |s| s == CommitStep::GiveBack);
+        phases[1].steps.push(CommitStep::GiveBack);
         phases
     };
-    tells_apart(scenes::an_undo_that_removes_a_folder, Protocol { commit, ..PROTOCOL });
+    tells_apart(scenes::an_undo_that_gives_a_folder_its_mode_back, Protocol { commit, ..PROTOCOL });
 }
 
 #[test]

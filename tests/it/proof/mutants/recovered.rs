@@ -61,15 +61,16 @@ fn moves(machine: &SimFs) -> impl Fn(&FaultCall) + Send + Sync + use<> {
 }
 
 #[test]
-fn folders_that_a_recovery_leaves_are_noticed() {
-    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::Tidy);
-    is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
+fn metadata_that_a_recovery_does_not_give_back_is_noticed() {
+    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::GiveBack);
+    is_caught(&scripts::folder_made_again().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
-fn folders_that_a_recovery_removed_and_did_not_sync_are_noticed() {
-    let finish = |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::SyncTidied);
-    is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
+fn metadata_that_a_recovery_gave_back_and_did_not_sync_is_noticed() {
+    let finish =
+        |ready: &[EntryIndex], state| without(forward::finish(ready, state), |s| s == FinishStep::SyncGivenBack);
+    is_caught(&scripts::folder_made_again().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]

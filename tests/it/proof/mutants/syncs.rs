@@ -212,7 +212,7 @@ fn the_syncs_of_all_folders_together_are_missed() {
 const SYNCS: [(&str, &str, &str); 29] = [
     ("transaction/execute.rs", "barrier_of_contents", "a_commit_without_barrier_one_is_noticed"),
     ("transaction/execute.rs", "later_barrier", "a_commit_acknowledged_before_barrier_two_is_noticed"),
-    ("transaction/execute.rs", "perform", "removed_folders_that_are_not_synced_are_noticed"),
+    ("transaction/execute.rs", "perform", "metadata_given_back_that_is_not_synced_is_noticed"),
     ("rollback/walk.rs", "walk", "a_rollback_before_the_undo_state_is_durable_is_noticed"),
     ("rollback/walk.rs", "drop_folder", "content_kept_and_not_synced_before_the_report_is_noticed"),
     ("recovery/finish.rs", "finish", "a_recovery_without_its_last_sync_is_noticed"),

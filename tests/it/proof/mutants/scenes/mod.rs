@@ -12,9 +12,9 @@ use txedit::fs::sim::{Action, Image, Policy, SimFs, SimTree};
 use txedit::report::{Recovered, RecoveryAction};
 use txedit::testing::internals::commit::Protocol;
 use txedit::testing::internals::commit::protocol::PROTOCOL;
-use txedit::{Durability, Engine, RecoverOptions, Run, Settings};
+use txedit::{Durability, Engine, RecoverOptions, Run, Settings, UndoOptions};
 
-use crate::proof::explore::scripts::{self, creates, replaces, request};
+use crate::proof::explore::scripts::{self, creates, makes, removes, replaces, request};
 
 mod kept;
 mod lost;
@@ -176,12 +176,17 @@ pub(super) fn written_after_it_was_rolled_back(protocol: &'static Protocol) -> S
     theirs_survives(&cuts, protocol)
 }
 
-/// An undo that removes a folder is at its second barrier; somebody writes the file that it put back; the power goes.
-/// Whatever is lost, a recovery finds what it needs.
-pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scene {
-    let machine = settled(|_| ());
-    let files = vec![replaces("a", "one", "two"), creates("deep/new", "new two\n")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap();
+/// Others write a file of an undo of several while its swaps are made durable, and the power goes: where a recovery goes
+/// back, a folder that was removed and made again has the mode that it had before the undo.
+pub(super) fn an_undo_that_gives_a_folder_its_mode_back(protocol: &'static Protocol) -> Scene {
+    let machine = settled(|machine| {
+        machine.make_folder("/w/k").unwrap();
+        machine.set_mode("/w/k", 0o2770).unwrap();
+    });
+    let first = engine(&machine, 2, &PROTOCOL, plain);
+    let since = first.log(1, None).unwrap().remove(0).id;
+    first.apply(&request(vec![replaces("a", "one", "two"), removes("k")]), Run::default()).unwrap();
+    first.apply(&request(vec![makes("k")]), Run::default()).unwrap();
     machine.sync_everything();
     let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
     let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
@@ -192,7 +197,8 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
         }
         Action::Continue
     });
-    engine(&machine, 3, protocol, plain).undo(None, false, Run::default()).unwrap();
+    let undoing = engine(&machine, 3, protocol, plain);
+    undoing.undo_since(&since, &|_, _| true, &UndoOptions::default(), Run::default()).unwrap();
     machine.clear_hook();
     let cut = cut.lock().unwrap().take().expect("the scene was played");
     for image in images(&cut) {
@@ -200,8 +206,9 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
         let recovered = engine(&after, 4, protocol, plain).recover(None, RecoverOptions::default());
         let recovered = recovered.map_err(|error| format!("{error}; {image}"))?;
         let is_back = recovered.iter().any(|one| one.action != RecoveryAction::Committed);
-        if is_back && !after.exists("/w/deep/new") {
-            return Err(format!("the undo was rolled back, and deep/new is not there: {recovered:?}; {image}"));
+        let mode = after.stat("/w/k").unwrap().mode;
+        if is_back && mode != 0o755 {
+            return Err(format!("the undo was rolled back, and k has mode {mode:o}: {recovered:?}; {image}"));
         }
     }
     Ok(())
