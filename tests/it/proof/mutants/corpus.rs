@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{EntryIndex, JournalState, Record, RecordedChange};
+use txedit::journal::{JournalState, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::commit::step::{CommitStep, FinishStep, RollbackStep};
+use txedit::testing::internals::commit::step::{CommitStep, RollbackStep};
 use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::internals::journal::recover;
 use txedit::testing::internals::journal::recover::{Class, Observed};
