@@ -87,7 +87,7 @@ fn leave(sync: CommitStep) -> StepPhase {
     StepPhase { on_failure: OnFailure::Leave, steps: vec![sync] }
 }
 
-/// Removes folders only when every swap is durable: a recovery that goes back could put nothing into a removed one.
+/// Gives back metadata only when every swap is durable: a recovery that goes back does not know what it was.
 fn end(durable: bool) -> StepPhase {
     let mut steps = vec![CommitStep::GiveBack];
     steps.extend(durable.then_some(CommitStep::SyncGivenBack));

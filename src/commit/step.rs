@@ -40,9 +40,9 @@ pub enum CommitStep {
     SetState(JournalState),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
-    /// Remove the folders whose removal was requested, if they are empty.
+    /// Give folders that an undo of several leaves where they are their old mode, owner and attributes.
     GiveBack,
-    /// Make the removal of those folders durable.
+    /// Make that durable.
     SyncGivenBack,
     /// Move the transaction's folder to history.
     Archive,
@@ -61,9 +61,9 @@ pub enum FinishStep {
     MarkDone,
     /// Make every name that was swapped, and the done state, durable.
     Sync,
-    /// Remove the folders whose removal was requested, if they are empty.
+    /// Give folders that an undo of several leaves where they are their old mode, owner and attributes.
     GiveBack,
-    /// Make the removal of those folders durable.
+    /// Make that durable.
     SyncGivenBack,
     /// Move the transaction's folder to where it ends: history.
     Archive,

@@ -26,6 +26,33 @@ pub(super) fn folder_report(path: &Path) -> FileReport {
     }
 }
 
+/// The entries of folders that no report tells of: of those to which nothing happens, those that the report of a file stands
+/// for which took the place of one above, and those in which there is something else, unless somebody asked for them.
+fn untold_folders(reversal: &Reversal<'_>, now: &IndexVec<EntryIndex, PresentTarget>) -> HashSet<EntryIndex> {
+    let changes = |entry: EntryIndex, record: &Record| match record.change {
+        RecordedChange::Folder { .. } => now[entry].within.is_some(),
+        RecordedChange::RemoveFolder { .. } => !now[entry].is_folder,
+        _ => true,
+    };
+    let changed = reversal.entries.numbered().filter(|(entry, record)| changes(*entry, record));
+    let used: HashSet<&Path> = changed.flat_map(|(_, record)| record.path.as_path().ancestors().skip(1)).collect();
+    let became_file = reversal.entries.iter().filter(|it| matches!(it.change, RecordedChange::FolderToFile { .. }));
+    let became_file: HashSet<&Path> = became_file.map(|record| record.path.as_path()).collect();
+    let is_untold = |(entry, record): &(EntryIndex, &Record)| {
+        let path = record.path.as_path();
+        let is_asked_for = || reversal.part(reversal.oldest(*entry)).journal.header.reverts.is_empty();
+        let is_along = match record.change {
+            RecordedChange::Folder { .. } => used.contains(path),
+            RecordedChange::RemoveFolder { .. } => {
+                used.contains(path) && !is_asked_for() || path.ancestors().any(|path| became_file.contains(path))
+            }
+            _ => false,
+        };
+        is_along || !changes(*entry, record)
+    };
+    reversal.entries.numbered().filter(is_untold).map(|(entry, _)| entry).collect()
+}
+
 impl Engine {
     /// What a revert makes of each file, with a diff if one is asked for.
     pub(super) fn undo_reports(
@@ -36,30 +63,16 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
-        // The report of the file that took the place of a folder stands for the folders in that.
-        let became_file = reversal.entries.iter().filter(|it| matches!(it.change, RecordedChange::FolderToFile { .. }));
-        let became_file: HashSet<&Path> = became_file.map(|record| record.path.as_path()).collect();
-        let is_in_file = |record: &Record| record.path.as_path().ancestors().any(|path| became_file.contains(path));
-        // A folder in which there is something else is told by that, unless somebody asked for it.
-        let used: HashSet<&Path> =
-            reversal.entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
-        let is_along = |entry, record: &Record| {
-            let is_asked_for = reversal.part(reversal.oldest(entry)).journal.header.reverts.is_empty();
-            used.contains(record.path.as_path()) && (!is_asked_for || record.change.folder_after().is_some())
-        };
-        for (entry, record) in reversal.entries.numbered() {
+        let untold = untold_folders(reversal, now);
+        for (entry, record) in reversal.entries.numbered().filter(|(entry, _)| !untold.contains(entry)) {
             let now = &now[entry];
             let operation = match record.change {
                 RecordedChange::Edit { before, after, .. } if before.differs_in_mode(&after) => Operation::Mode,
                 RecordedChange::Edit { .. } => Operation::Replace,
                 RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
-                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } if is_along(entry, record) => {
-                    continue;
-                }
-                RecordedChange::Folder { .. } if now.within.is_some() => Operation::RemoveFolder,
-                RecordedChange::RemoveFolder { .. } if !now.is_folder && !is_in_file(record) => Operation::Folder,
-                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
+                RecordedChange::Folder { .. } => Operation::RemoveFolder,
+                RecordedChange::RemoveFolder { .. } => Operation::Folder,
             };
             let path = record.path.as_path().to_owned();
             let diff = with_diff.then(|| self.undo_diff(reversal, entry, now, run)).transpose()?;

@@ -86,9 +86,10 @@ impl ScenarioWorld {
             _ => None,
         };
         if let Some(undone) = reverts {
-            self.is_undone(undone, &touched, (report, &look.files))?;
+            let before = self.committed[undone].before_alone();
+            self.is_undone((undone, &before), &touched, (report, &look.files))?;
             if report.warnings.is_empty() {
-                self.is_tidied(undone, &look.files)?;
+                self.is_tidied(undone, &before, &look.files)?;
             }
         }
         if let ScenarioAct::UndoSince(back) = act {
@@ -122,7 +123,8 @@ impl ScenarioWorld {
                 self.committed[done_again].begins_anew(base);
             }
         }
-        self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts, several });
+        let (before, again) = (Arc::clone(base), UserFiles::new());
+        self.committed.push(ScenarioCommit { id, before, again, changed, named, reverts, several });
     }
 
     /// The files before the act for which its answer is true. A recovery that came first may have gone a different way
@@ -236,8 +238,13 @@ impl ScenarioWorld {
     }
 
     /// Judges what an undo must have restored.
-    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, (report, files): (&Report, &UserFiles)) -> Judged {
-        let ScenarioCommit { before, named, .. } = &self.committed[index];
+    fn is_undone(
+        &self,
+        (index, before): (usize, &UserFiles),
+        touched: &BTreeSet<PathBuf>,
+        (report, files): (&Report, &UserFiles),
+    ) -> Judged {
+        let ScenarioCommit { named, .. } = &self.committed[index];
         // Another act has put something into them, or made them again.
         let stays = told_to_stay(files, &report.warnings);
         let is_folder = |entry: &SimEntry| entry.kind == FileKind::Folder;
@@ -279,7 +286,7 @@ impl ScenarioWorld {
             let is_beneath = |path: &&PathBuf| path.ancestors().any(|above| changed_before.contains(above));
             judged.extend(named.iter().filter(is_beneath).cloned());
             changed_before.extend(self.committed[index].changed.iter().cloned());
-            self.is_undone(index, &judged, (report, files))?;
+            self.is_undone((index, &self.committed[index].before), &judged, (report, files))?;
             // A file that others touched meanwhile, too: it was not judged, and a later transaction has another before.
             // So has a folder that it was put into, and that may have been made for it.
             let changed = self.committed[index].changed.iter();
@@ -289,8 +296,8 @@ impl ScenarioWorld {
     }
 
     /// Judges that no folder that the transaction had needed is left empty, unless others used it.
-    fn is_tidied(&self, index: usize, files: &UserFiles) -> Judged {
-        let ScenarioCommit { before, named, .. } = &self.committed[index];
+    fn is_tidied(&self, index: usize, before: &UserFiles, files: &UserFiles) -> Judged {
+        let ScenarioCommit { named, .. } = &self.committed[index];
         let theirs = &lock(&self.foreigners).ever;
         let is_left = |folder: &&Path| {
             let is_folder = files.get(*folder).is_some_and(|entry| entry.kind == FileKind::Folder);

@@ -30,6 +30,8 @@ use crate::testing::world::UserFiles;
 pub(super) struct ScenarioCommit {
     pub(super) id: String,
     pub(super) before: Arc<UserFiles>,
+    /// The folders that were there when it was done again, and not before.
+    pub(super) again: UserFiles,
     /// The paths that the answer named.
     pub(super) changed: BTreeSet<PathBuf>,
     /// The same without those that others changed meanwhile.
@@ -44,10 +46,14 @@ impl ScenarioCommit {
     /// Notes that it was done again, after it had been undone: the folders of `base` are none of those that it made, even if
     /// it had made others in their places before.
     pub(super) fn begins_anew(&mut self, base: &UserFiles) {
-        let folders = base.iter().filter(|(_, entry)| entry.kind == FileKind::Folder);
-        let new: Vec<_> = folders.filter(|(path, _)| !self.before.contains_key(*path)).collect();
-        let before = Arc::make_mut(&mut self.before);
-        before.extend(new.into_iter().map(|(path, entry)| (path.clone(), entry.clone())));
+        let folders = base.iter().filter(|(path, it)| it.kind == FileKind::Folder && !self.before.contains_key(*path));
+        self.again.extend(folders.map(|(path, entry)| (path.clone(), entry.clone())));
+    }
+
+    /// What an undo of it alone must leave.
+    pub(super) fn before_alone(&self) -> UserFiles {
+        let again = self.again.iter().map(|(path, entry)| (path.clone(), entry.clone()));
+        self.before.iter().map(|(path, entry)| (path.clone(), entry.clone())).chain(again).collect()
     }
 }
 
