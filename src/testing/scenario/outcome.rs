@@ -117,7 +117,8 @@ impl ScenarioWorld {
         self.is_blurred |= matches!(act, ScenarioAct::Redo(_) | ScenarioAct::UndoSince(_))
             || (reverts.is_none() && matches!(act, ScenarioAct::Undo(_)));
         let several = report.reverts.len() > 1;
-        for reverted in &report.reverts {
+        // Of several, all that came since the undo goes back with it.
+        if let [reverted] = &report.reverts[..] {
             let undo = self.committed.iter().find(|committed| committed.id == reverted.id);
             if let Some(done_again) = undo.and_then(|undo| undo.reverts) {
                 self.committed[done_again].begins_anew(base);
