@@ -26,6 +26,8 @@ pub(super) struct MadeFolders {
     pub(super) going: BTreeSet<PathBuf>,
     /// Those that stay, each with something in it that stays.
     pub(super) filled: BTreeMap<PathBuf, PathBuf>,
+    /// Folders of others in the places of those that were made, which would be left empty, or were asked for by themselves.
+    pub(super) others: BTreeSet<PathBuf>,
     /// What is told about folders of which history does not tell whose they are; they stay.
     pub(super) unknown: Vec<String>,
 }
@@ -37,27 +39,27 @@ impl Engine {
         let mut made = MadeFolders::default();
         let created = reversal.entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
         let created: HashSet<&Path> = created.map(|record| record.path.as_path()).collect();
+        let used: HashSet<&Path> =
+            reversal.entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
         // Children come after their parents.
         for (entry, record) in reversal.entries.numbered().collect::<Vec<_>>().into_iter().rev() {
             let RecordedChange::Folder { .. } = record.change else { continue };
             let path = record.path.as_path();
             let Some(stat) = self.folder_at(&record.path)? else { continue };
-            match is_made(reversal, state, entry, &stat.identity, &mut again) {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(error) => {
-                    let path = self.root().join(path);
-                    let told = format!("{} stays, which a redo may have made: {}", path.display(), error.message());
-                    made.unknown.push(told);
-                    continue;
-                }
-            }
             let folder = self.workspace.open_beneath(&self.workspace.root, path)?;
             let stays = |path: &PathBuf| !created.contains(&**path) && !made.going.contains(path);
             let within = self.workspace.list(&folder)?;
-            match within.iter().map(|name| path.join(name)).find(stays) {
-                None => drop(made.going.insert(path.to_owned())),
-                Some(inner) => drop(made.filled.insert(path.to_owned(), inner)),
+            let inner = within.iter().map(|name| path.join(name)).find(stays);
+            match (is_made(reversal, state, entry, &stat.identity, &mut again), inner) {
+                (Ok(true), None) => drop(made.going.insert(path.to_owned())),
+                (Ok(true), Some(inner)) => drop(made.filled.insert(path.to_owned(), inner)),
+                (Ok(false), Some(_)) if used.contains(path) => {}
+                (Ok(false), _) => drop(made.others.insert(path.to_owned())),
+                (Err(error), _) => {
+                    let path = self.root().join(path);
+                    let told = format!("{} stays, which a redo may have made: {}", path.display(), error.message());
+                    made.unknown.push(told);
+                }
             }
         }
         Ok(made)
@@ -119,12 +121,16 @@ impl MadeFolders {
             let folder = root.join(folder);
             format!("{} stays, which the undone transaction had made: it is not empty", folder.display())
         });
-        filled.chain(self.unknown.iter().cloned()).collect()
+        let others = self.others.iter().map(|folder| {
+            let folder = root.join(folder);
+            format!("{} stays, which is not the folder that the undone transaction had made", folder.display())
+        });
+        filled.chain(others).chain(self.unknown.iter().cloned()).collect()
     }
 
-    /// What is in the way of those that stay.
+    /// What is in the way of those that stay, and those of others.
     pub(super) fn in_the_way(&self) -> Vec<PathBuf> {
-        self.innermost().map(|(_, inner)| inner.clone()).collect()
+        self.innermost().map(|(_, inner)| inner).chain(&self.others).cloned().collect()
     }
 
     /// The innermost of those that stay: the ones above them cannot go either.

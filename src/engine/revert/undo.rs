@@ -177,9 +177,10 @@ impl Engine {
         let plan = reverse(&reversal.entries, &present.targets)
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
             .map_err(|error| advised(error, options.rebase, &reversal, &present))?;
-        if plan.is_empty() && !made.filled.is_empty() {
+        let in_the_way = made.in_the_way();
+        if plan.is_empty() && !in_the_way.is_empty() {
             // Otherwise the folder that stays is a warning: the files count more.
-            return Err(conflict(made.in_the_way()));
+            return Err(conflict(in_the_way));
         }
         going.replace(std::mem::take(&mut made.going));
         for (entry, place) in places.numbered() {
