@@ -76,7 +76,7 @@ pub enum ErrorKind {
     RecoveryRequired,
     /// The files are on several file systems or mounts.
     CrossDevice,
-    /// The file system cannot exchange names; or `/proc` is not mounted.
+    /// The file system cannot exchange names, or a sandbox does not let this process; or `/proc` is not mounted.
     UnsupportedFileSystem,
     /// The file is a mount point.
     MountPoint,

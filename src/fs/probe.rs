@@ -75,9 +75,10 @@ pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     Ok(after == (before.1, before.0) && before.0 != before.1)
 }
 
-/// Turns the error of a file system without the call, or without the flag, into `false`.
+/// Turns the error of a file system without the call, or without the flag, into `false`, and that of a sandbox: what it is
+/// about was just made.
 fn supported(result: io::Result<()>) -> io::Result<bool> {
-    const UNSUPPORTED: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY];
+    const UNSUPPORTED: [Errno; 5] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY, Errno::PERM];
     match result {
         Ok(()) => Ok(true),
         Err(error) if UNSUPPORTED.iter().any(|none| error.raw_os_error() == Some(none.raw_os_error())) => Ok(false),

@@ -269,19 +269,22 @@ impl StateFolder {
         self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
     }
 
+    fn probe_exchange(&self) -> Result<()> {
+        let (root, path) = (self.workspace.root.path(), self.folder.path());
+        let can = probe::exchanges(self.workspace.fs(), &self.folder);
+        if can.map_err(|e| Error::io("try to exchange names in", path, e))? {
+            return Ok(());
+        }
+        let message = format!(
+            "two names cannot be exchanged in {} (renameat2 RENAME_EXCHANGE): its file system cannot, or a sandbox forbids it",
+            root.display()
+        );
+        Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor]))
+    }
+
     /// Probes what a commit needs, then writes what belongs into a state folder.
     fn complete(mut self) -> Result<Self> {
-        let path = self.folder.path().to_owned();
-        if !probe::exchanges(self.workspace.fs(), &self.folder)
-            .map_err(|e| Error::io("try to exchange names in", &path, e))?
-        {
-            let message = format!(
-                "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE)",
-                self.workspace.root.path().display()
-            );
-            let error = Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.workspace.root.path());
-            return Err(error.with_next([NextStep::Doctor]));
-        }
+        self.probe_exchange()?;
         self.fresh = true;
         // Before the id, which says that everything is there. An empty file was left by a process that was killed; any
         // other is as its owner wants it.

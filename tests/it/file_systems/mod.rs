@@ -5,3 +5,5 @@ mod os;
 mod overlay;
 mod probe;
 mod projects;
+#[cfg(feature = "cli")]
+mod sandbox;

@@ -1,0 +1,103 @@
+//! Sandboxes that refuse system calls, as those of old container runtimes do, and old kernels.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use tempfile::TempDir;
+
+/// The error, the calls that get it, and behind them what the program is called with.
+const REFUSED: &str = "TXEDIT_TEST_REFUSED";
+
+/// The calls by their names.
+const CALLS: [(&str, libc::c_long); 7] = [
+    ("openat2", libc::SYS_openat2),
+    ("statx", libc::SYS_statx),
+    ("copy_file_range", libc::SYS_copy_file_range),
+    ("getrandom", libc::SYS_getrandom),
+    ("fallocate", libc::SYS_fallocate),
+    ("renameat2", libc::SYS_renameat2),
+    ("syncfs", libc::SYS_syncfs),
+];
+
+/// Started once more by [`refusing`]: gives up the calls for good, and becomes the program.
+#[test]
+fn becomes_the_program() {
+    let Ok(refused) = std::env::var(REFUSED) else { return };
+    let mut lines = refused.lines();
+    let (error, names) = (lines.next().unwrap().parse().unwrap(), lines.next().unwrap());
+    let number = |name: &str| CALLS.iter().find(|(call, _)| *call == name).unwrap().1;
+    // Without conditions, whatever the arguments are.
+    let rules: BTreeMap<i64, Vec<_>> = names.split(',').map(|name| (number(name), Vec::new())).collect();
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error), arch).unwrap();
+    apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+    panic!("{}", Command::new(env!("CARGO_BIN_EXE_txedit")).args(lines).env_remove(REFUSED).exec());
+}
+
+/// Runs the program where some calls fail with an error.
+fn refusing(error: i32, calls: &str, root: &Path, line: &[&str]) -> Output {
+    let line = ["--root", root.to_str().unwrap()].iter().chain(line).copied().collect::<Vec<_>>();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--nocapture", "file_systems::sandbox::becomes_the_program"]);
+    command.env(REFUSED, format!("{error}\n{calls}\n{}", line.join("\n"))).env("TXEDIT_CHECK_IN", "tree");
+    command.output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).join("\n")
+}
+
+fn workspace() -> TempDir {
+    let workspace = TempDir::new().unwrap();
+    fs::create_dir(workspace.path().join("sub")).unwrap();
+    fs::write(workspace.path().join("a"), "one\n").unwrap();
+    fs::write(workspace.path().join("sub/b"), "one\n").unwrap();
+    workspace
+}
+
+#[test]
+fn calls_that_can_be_done_without_are_done_without() {
+    for calls in ["openat2", "statx", "copy_file_range", "getrandom", "fallocate", "openat2,statx,copy_file_range"] {
+        for error in [libc::EPERM, libc::ENOSYS] {
+            let workspace = workspace();
+            let read = |name: &str| fs::read_to_string(workspace.path().join(name)).unwrap();
+            let run = |line: &[&str]| {
+                let output = refusing(error, calls, workspace.path(), line);
+                assert!(output.status.success(), "{calls} {error}, {line:?}: {}", told(&output));
+            };
+            run(&["replace", "one", "two"]);
+            assert_eq!((read("a"), read("sub/b")), ("two\n".into(), "two\n".into()), "{calls} {error}");
+            run(&["undo"]);
+            assert_eq!((read("a"), read("sub/b")), ("one\n".into(), "one\n".into()), "{calls} {error}");
+            run(&["status"]);
+            run(&["doctor"]);
+        }
+    }
+}
+
+#[test]
+fn calls_that_the_promise_needs_are_named_and_nothing_is_changed() {
+    for (calls, says) in [("renameat2", "(renameat2 RENAME_EXCHANGE)"), ("syncfs", "cannot sync the file system of")] {
+        for error in [libc::EPERM, libc::ENOSYS] {
+            let workspace = workspace();
+            let files = fs::read_dir(workspace.path()).unwrap().count();
+            // More than are synced one by one.
+            for number in 0..20 {
+                fs::write(workspace.path().join(format!("n{number}")), "one\n").unwrap();
+            }
+            let output = refusing(error, calls, workspace.path(), &["replace", "one", "two"]);
+            let text = told(&output);
+            assert!(!output.status.success() && text.contains(says), "{calls} {error}: {text}");
+            assert!(text.contains("nothing was changed"), "{calls} {error}: {text}");
+            assert_eq!(fs::read_to_string(workspace.path().join("a")).unwrap(), "one\n", "{calls} {error}");
+            let names = fs::read_dir(workspace.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            assert_eq!(names.filter(|name| name != ".txedit").count(), files + 20, "{calls} {error}");
+            let output = refusing(error, calls, workspace.path(), &["doctor"]);
+            assert!(told(&output).contains("exchange") && !told(&output).contains("os error"), "{}", told(&output));
+        }
+    }
+}
