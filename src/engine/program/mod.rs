@@ -20,6 +20,7 @@ use crate::check::process::{self, ProgramCall};
 use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict, shown};
 use crate::engine::report::{Report, Staged};
 use crate::engine::store::state::StateFolder;
+use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::view::{OrElse, WorkspaceView};
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
@@ -124,7 +125,7 @@ impl Engine {
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
-                verify::verify(before, &begun, request)?;
+                verify::verify(before, begun.protocol(), begun.targets(), request)?;
                 Ok(begun)
             };
             if request.dry_run {
@@ -143,7 +144,12 @@ impl Engine {
             if request.files.is_empty() {
                 return Ok(Report::default());
             }
-            let done = staged.insert(self.stage(&request, None, run)?);
+            let is_seen = |prepared: &Prepared| {
+                let targets = prepared.plan.entries.iter().zip(prepared.targets.iter());
+                let targets = targets.map(|(entry, target)| (entry.path.as_path(), target.as_deref()));
+                verify::verify(&ended.before, self.workspace.protocol, targets, &request)
+            };
+            let done = staged.insert(self.stage_seen(&request, None, &is_seen, run)?);
             Ok(std::mem::take(&mut done.report))
         })?;
         Ok(match staged {

@@ -5,3 +5,4 @@ mod cancelled;
 mod checks;
 mod open;
 mod panics;
+mod staged_links;

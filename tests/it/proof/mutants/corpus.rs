@@ -236,7 +236,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 38] = [
+const NOTICED: [Noticed; 39] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -340,6 +340,11 @@ const NOTICED: [Noticed; 38] = [
     ("what_is_staged_on_fuse_survives_a_power_cut", without_syncs_of_files, "what was staged in 0 is gone"),
     (
         "what_is_staged_survives_a_power_cut_in_the_next_stage",
+        without_syncs_of_file_systems,
+        "what was staged in 0 is gone",
+    ),
+    (
+        "symlinks_and_folders_that_are_staged_survive_a_power_cut_in_the_next_stage",
         without_syncs_of_file_systems,
         "what was staged in 0 is gone",
     ),

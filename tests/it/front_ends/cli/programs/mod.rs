@@ -4,6 +4,7 @@ mod beside;
 mod everywhere;
 mod left_out;
 mod raced;
+mod staged;
 
 use std::collections::BTreeMap;
 use std::fs;
