@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::conflicts::DIFFED_BYTES;
 use super::selection::{Choice, Selection};
 use super::verify::is_unchanged;
 use crate::cancel::CancelToken;
@@ -390,9 +391,6 @@ impl<'a> WrittenAt<'a> {
         self.path.parent().zip(self.path.file_name())
     }
 }
-
-/// The largest file that is compared with another for a conflict.
-const DIFFED_BYTES: u64 = 1 << 20;
 
 /// What makes a file another than the one below.
 enum WrittenDifference {

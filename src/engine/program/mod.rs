@@ -8,6 +8,7 @@
 //! changes after that moment; the plan is verified by both once more, under its locks.
 
 mod changes;
+mod conflicts;
 mod selection;
 mod staged;
 mod verify;
@@ -28,6 +29,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::view::TreeBefore;
 use changes::Collector;
+use conflicts::{CommittedBefore, ConflictSides};
 use selection::Selection;
 use verify::before_view;
 
@@ -107,6 +109,7 @@ struct EndedProgram<'s> {
     /// It has the new contents.
     view: WorkspaceView<'s>,
     before: TreeBefore,
+    committed: CommittedBefore,
     request: Request,
     run: ProgramRun,
 }
@@ -117,15 +120,16 @@ impl Engine {
     ///
     /// The program has all rights of this process: whoever calls this must have allowed it.
     pub fn run_program(&self, program: &Program, run: Run<'_>) -> Result<Report> {
-        self.of_program(program, run, |ended, warnings| {
-            let EndedProgram { before, request, .. } = ended;
+        self.of_program(program, run, |ended, state, warnings| {
+            let request = &ended.request;
             let mut found = self.found()?;
             if request.files.is_empty() {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
-                verify::verify(before, begun.protocol(), begun.targets(), request)?;
+                let verified = verify::verify(&ended.before, begun.protocol(), begun.targets(), request);
+                verified.map_err(|error| self.sides(ended, state, run).explained(error))?;
                 Ok(begun)
             };
             if request.dry_run {
@@ -139,7 +143,7 @@ impl Engine {
     /// the commit of that.
     pub fn stage_program(&self, program: &Program, run: Run<'_>) -> Result<Staged> {
         let mut staged = None;
-        let report = self.of_program(program, run, |ended, _| {
+        let report = self.of_program(program, run, |ended, state, _| {
             let request = self.in_memory(ended)?;
             if request.files.is_empty() {
                 return Ok(Report::default());
@@ -147,7 +151,8 @@ impl Engine {
             let is_seen = |prepared: &Prepared| {
                 let targets = prepared.plan.entries.iter().zip(prepared.targets.iter());
                 let targets = targets.map(|(entry, target)| (entry.path.as_path(), target.as_deref()));
-                verify::verify(&ended.before, self.workspace.protocol, targets, &request)
+                let verified = verify::verify(&ended.before, self.workspace.protocol, targets, &request);
+                verified.map_err(|error| self.sides(ended, state, run).explained(error))
             };
             let done = staged.insert(self.stage_seen(&request, None, &is_seen, run)?);
             Ok(std::mem::take(&mut done.report))
@@ -158,12 +163,18 @@ impl Engine {
         })
     }
 
+    /// What explains a conflict of a program that has ended.
+    fn sides<'a>(&'a self, ended: &'a EndedProgram<'_>, state: &'a StateFolder, run: Run<'a>) -> ConflictSides<'a> {
+        let EndedProgram { view, before, committed, .. } = ended;
+        ConflictSides { engine: self, state, view, before, committed, run }
+    }
+
     /// Runs a program, and passes what it did on.
     fn of_program(
         &self,
         program: &Program,
         run: Run<'_>,
-        then: impl FnOnce(&EndedProgram<'_>, &mut Vec<String>) -> Result<Report>,
+        then: impl FnOnce(&EndedProgram<'_>, &StateFolder, &mut Vec<String>) -> Result<Report>,
     ) -> Result<Report> {
         self.check_allowed(program.check.as_ref())?;
         if program.command.is_empty() {
@@ -173,7 +184,7 @@ impl Engine {
         self.recover_own(&found, &mut warnings, run)?;
         let state = StateFolder::ensure(&self.workspace, found)?;
         let done = self.ended(program, &state, run).and_then(|ended| {
-            let report = then(&ended, &mut warnings)?;
+            let report = then(&ended, &state, &mut warnings)?;
             Ok(Report { program: Some(Box::new(ended.run)), ..report })
         });
         match done {
@@ -199,6 +210,7 @@ impl Engine {
         let selection = Selection::new(program)?;
         self.check_folder(&program.folder)?;
         let real = self.real_paths()?;
+        let committed = CommittedBefore::list(state)?;
         let before = before_view(state, &real, run.cancel)?;
         let mut view = self.make_view(state, &real, OrElse::Copy, run.cancel)?.map_err(|why| {
             let message = format!("a program can only be run in a view, and there is none here: {why}");
@@ -213,14 +225,15 @@ impl Engine {
         let mut collector = Collector::new(self, &view, &before, selection, run.cancel);
         collector.collect()?;
         if !collector.conflicts.is_empty() {
-            return Err(conflict(collector.conflicts));
+            let sides = ConflictSides { engine: self, state, view: &view, before: &before, committed: &committed, run };
+            return Err(sides.explained(conflict(collector.conflicts)));
         }
         ran.changed_meanwhile = collector.changed_meanwhile(&real)?;
         ran.left_out = collector.left_out;
         let Program { dry_run, verbose, .. } = *program;
         let (check, label) = (program.check.clone(), Some(program.label()));
         let request = Request { dry_run, verbose, check, label, ..Request::of_files(collector.files) };
-        Ok(EndedProgram { view, before, request, run: ran })
+        Ok(EndedProgram { view, before, committed, request, run: ran })
     }
 }
 
@@ -265,5 +278,6 @@ fn conflict(conflicts: Vec<Conflict>) -> Error {
     );
     let first = conflicts.first().map(|conflict| conflict.path.clone());
     let error = Error::new(ErrorKind::ConcurrentModification, message).detail(Detail::Conflicts(conflicts));
+    let error = error.with_next([NextStep::RunAgain]);
     first.into_iter().fold(error, Error::at)
 }
