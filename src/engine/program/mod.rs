@@ -21,6 +21,7 @@ use crate::check::process::{self, ProgramCall};
 use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict, shown};
 use crate::engine::report::{Report, Staged};
 use crate::engine::store::state::StateFolder;
+use crate::engine::store::view_folder::VIEWS;
 use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::view::{OrElse, WorkspaceView};
 use crate::engine::{Engine, Run};
@@ -192,7 +193,7 @@ impl Engine {
                 report.warnings.splice(0..0, warnings);
                 Ok(report)
             }
-            Err(error) => Err(error.warning_of(warnings)),
+            Err(error) => Err(as_seen(error, &state).warning_of(warnings)),
         }
     }
 
@@ -218,7 +219,11 @@ impl Engine {
         })?;
         let mut ran = run_in(&view, program, run)?;
         view.end()?;
-        let is_kept = ran.ended.verdict == Verdict::Passed || program.keep_on_failure;
+        let has_started = view.has_started()?;
+        if !has_started {
+            ran.ended.verdict = Verdict::Failed("could not be started".to_owned());
+        }
+        let is_kept = ran.ended.verdict == Verdict::Passed || has_started && program.keep_on_failure;
         if !is_kept || ran.ended.verdict == Verdict::Cancelled {
             return Err(failed(ran));
         }
@@ -237,6 +242,18 @@ impl Engine {
     }
 }
 
+/// An error about a file of a view, by the path that the file has in the workspace.
+fn as_seen(error: Error, state: &StateFolder) -> Error {
+    let in_views = error.path().and_then(|path| path.strip_prefix(state.folder.path().join(VIEWS)).ok());
+    // The first names are those of the view and of its layer.
+    let seen: PathBuf = in_views.map(|path| path.iter().skip(2).collect()).unwrap_or_default();
+    if seen.as_os_str().is_empty() {
+        return error;
+    }
+    let inner = error.path().map(|path| path.display().to_string()).unwrap_or_default();
+    error.reworded(|message| message.replace(&inner, &seen.display().to_string())).at(seen)
+}
+
 /// Runs a program to its end.
 fn run_in(view: &WorkspaceView<'_>, program: &Program, run: Run<'_>) -> Result<ProgramRun> {
     let held = view.held()?;
@@ -250,7 +267,10 @@ fn run_in(view: &WorkspaceView<'_>, program: &Program, run: Run<'_>) -> Result<P
     };
     let output = |bytes: &[u8]| run.observer.check_output(bytes);
     let ran = process::run_in_view(&call, run.cancel, &output);
-    let (ended, left_behind) = ran.map_err(|e| Error::io("run", &program.command[0], e))?;
+    let (ended, left_behind) = ran.map_err(|e| {
+        let message = format!("the program `{}`: could not be run: {e}", shown(&program.command));
+        Error::new(ErrorKind::ProgramFailed, message)
+    })?;
     Ok(ProgramRun {
         command: shown(&program.command),
         ended,
