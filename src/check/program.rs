@@ -37,19 +37,22 @@ pub struct LeftOut {
     pub special: Dropped,
     /// New modes of folders that were there before.
     pub folder_modes: Dropped,
+    /// New folders with an owner or attributes other than those that the folder above gives.
+    pub folder_metadata: Dropped,
     /// Files in whose place a folder stays, since something in it is left out.
     pub in_the_way: Dropped,
 }
 
 impl LeftOut {
     /// The files by the word for the reason.
-    pub(crate) fn reasons(&self) -> [(&'static str, &Dropped); 6] {
+    pub(crate) fn reasons(&self) -> [(&'static str, &Dropped); 7] {
         [
             ("ignored", &self.ignored),
             ("excluded", &self.excluded),
             ("version_control", &self.version_control),
             ("special", &self.special),
             ("folder_mode", &self.folder_modes),
+            ("folder_metadata", &self.folder_metadata),
             ("in_the_way", &self.in_the_way),
         ]
     }

@@ -53,8 +53,15 @@ fn push_conflict(text: &mut String, conflict: &Conflict) {
     }
     let by = by.join(", ");
     let _ = write!(text, "\n  changed since: {}, by {by}", shown(&conflict.path));
-    if let Some(diff) = &conflict.diff {
-        let _ = write!(text, "\n{}", diff.trim_end());
+    match (&conflict.theirs, &conflict.ours, &conflict.diff) {
+        (Some(theirs), Some(ours), _) => {
+            let (theirs, ours) = (theirs.trim_end(), ours.trim_end());
+            let _ = write!(text, "\n  what the others did:\n{theirs}\n  what the program did:\n{ours}");
+        }
+        (_, _, Some(diff)) => {
+            let _ = write!(text, "\n{}", diff.trim_end());
+        }
+        _ => {}
     }
 }
 

@@ -94,6 +94,7 @@ fn plain_words(step: &NextStep) -> String {
         ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
+        NextStep::RunAgain => "run the program again: it then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::path::RelPath;
 use crate::path::bounds::VCS_FOLDERS;
-use crate::view::{CopyMarks, Overlay, OverlayOrder, TreeCopy, View, WrittenLayer, real_in};
+use crate::view::{CopyMarks, NOT_STARTED_MARK, Overlay, OverlayOrder, TreeCopy, View, WrittenLayer, real_in};
 
 /// A view that stands, with the folder of its layers.
 pub(super) struct WorkspaceView<'s> {
@@ -157,6 +157,13 @@ impl WorkspaceView<'_> {
         let Some(folder) = self.folder.as_ref().filter(|_| matches!(self.view, View::Copy(_))) else { return Ok(None) };
         let folder = folder.folder();
         self.workspace.fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))
+    }
+
+    /// Returns whether a program that was run in it could be started. That of a copy is started by this process.
+    pub(super) fn has_started(&self) -> Result<bool> {
+        let Some(folder) = &self.folder else { return Ok(true) };
+        let mark = self.workspace.stat(Name::new(folder.folder(), NOT_STARTED_MARK))?;
+        Ok(mark.is_none())
     }
 
     /// Ends every process in it: what was written before counts, and nothing that comes later.

@@ -82,7 +82,7 @@ impl NotOld {
     }
 }
 
-/// A file that changed since the transaction that was to be reverted.
+/// A file that changed since the transaction that was to be reverted, or that a program and others changed at once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Conflict {
@@ -92,8 +92,13 @@ pub struct Conflict {
     pub changed_by: Vec<String>,
     /// True if a change comes from no transaction in history.
     pub by_another_program: bool,
-    /// The changes since, if the content that the transaction left is still known.
+    /// The changes since, if the content that the transaction left is still known; of a program, from what is there now to
+    /// what it left.
     pub diff: Option<String>,
+    /// What others did to the file that a program changed, too, if what it saw is still known.
+    pub theirs: Option<String>,
+    /// What the program did to it.
+    pub ours: Option<String>,
 }
 
 /// A file that changed after something was staged for it: unified diffs from the content it was staged on.

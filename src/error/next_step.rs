@@ -91,6 +91,8 @@ pub enum NextStep {
     Doctor,
     /// Let the check run in the tree itself.
     CheckInTree,
+    /// Run the program again, on what others have left.
+    RunAgain,
     /// Allow files to be made set-user-id or set-group-id.
     AllowSetId,
     /// Allow the files of version control systems to be changed.
@@ -150,6 +152,7 @@ impl fmt::Display for NextStep {
             }
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::CheckInTree => f.write_str("Settings::check_in(CheckIn::Tree)"),
+            Self::RunAgain => f.write_str("Engine::run_program(…) again"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),
             Self::Correct(correction) => correction.fmt(f),

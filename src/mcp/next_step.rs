@@ -40,6 +40,7 @@ pub(super) fn words(step: &NextStep) -> String {
         }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::CheckInTree => "ask the user to start the server with --check-in tree".to_owned(),
+        NextStep::RunAgain => "call run_command again: the program then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),

@@ -20,6 +20,7 @@ use std::process::{Child, Command, Stdio, exit};
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, mkdirat, open};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, pidfd_open, waitid};
 use rustix::thread::{ThreadNameSpaceType, move_into_thread_name_spaces};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -34,6 +35,8 @@ pub(super) const ROLE: &str = "view-of-txedit";
 pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The interval at which the first process looks after those that lost their parent.
 const PACE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// The folder that a guest makes beside the layers if it could not start its program.
+pub(crate) const NOT_STARTED_MARK: &str = "not-started";
 /// The exit status of a guest that could not start its program, as of a shell.
 const NOT_STARTED: i32 = 127;
 /// What a shell adds to the number of the signal that ended a program.
@@ -48,9 +51,9 @@ pub(super) fn holder(root: &Path, layers: &Path, identities: &str, real: &[Real]
     words
 }
 
-/// The command of a guest that runs another command in a view, in a folder of it.
-pub(super) fn guest(first: i32, folder: &Path, command: &[OsString]) -> Vec<OsString> {
-    let own = [OWN_PROGRAM.into(), ROLE.into(), "run".into(), first.to_string().into(), folder.into()];
+/// The command of a guest that runs another command in a view with these layers, in a folder of it.
+pub(super) fn guest(first: i32, layers: &Path, folder: &Path, command: &[OsString]) -> Vec<OsString> {
+    let own = [OWN_PROGRAM.into(), ROLE.into(), "run".into(), first.to_string().into(), layers.into(), folder.into()];
     own.into_iter().chain(command.iter().cloned()).collect()
 }
 
@@ -67,7 +70,9 @@ pub(super) fn serve_if_asked() {
             hold(Path::new(root), (Path::new(layers), &identities.to_string_lossy()), real)
         }
         (Some("first"), []) => be_first(),
-        (Some("run"), [first, folder, command @ ..]) => run(first, Path::new(folder), command),
+        (Some("run"), [first, layers, folder, command @ ..]) => {
+            run(first, Path::new(layers), Path::new(folder), command)
+        }
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     // Whoever started it hears of a failure in other ways; this is for the one who calls it by hand.
@@ -133,7 +138,7 @@ fn be_first() -> io::Result<()> {
 }
 
 /// Runs a program in the view, and ends as it ended.
-fn run(first: &OsStr, folder: &Path, command: &[&OsStr]) -> io::Result<()> {
+fn run(first: &OsStr, layers: &Path, folder: &Path, command: &[&OsStr]) -> io::Result<()> {
     let first = first.to_str().and_then(|number| Pid::from_raw(number.parse().ok()?));
     let (Some(first), Some((program, arguments))) = (first, command.split_first()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -142,6 +147,8 @@ fn run(first: &OsStr, folder: &Path, command: &[&OsStr]) -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::default())?;
     }
+    // The view hides them. The program does not inherit it.
+    let layers = open(layers, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     join(first)?;
     env::set_current_dir(folder)?;
     let started = Command::new(program).args(arguments).arg0(program).spawn();
@@ -149,6 +156,8 @@ fn run(first: &OsStr, folder: &Path, command: &[&OsStr]) -> io::Result<()> {
         Ok(program) => program,
         Err(error) => {
             rustix::io::write(io::stderr(), format!("{}: {error}\n", program.to_string_lossy()).as_bytes()).ok();
+            // Where this fails, its exit status alone tells.
+            layers.and_then(|layers| mkdirat(layers, NOT_STARTED_MARK, Mode::RWXU)).ok();
             exit(NOT_STARTED);
         }
     };

@@ -33,6 +33,7 @@ pub(crate) use before::TreeBefore;
 pub(crate) use control::MakeFailure;
 use control::MakeStep;
 pub(crate) use copy::{CopyMarks, TreeCopy};
+pub(crate) use held::NOT_STARTED_MARK;
 use held::OWN_PROGRAM;
 pub(crate) use layer::{PutInView, Written, WrittenFile, WrittenKind, WrittenLayer, delete};
 use mounts::Real;
@@ -96,7 +97,7 @@ impl View {
     /// relative to its root.
     pub(crate) fn command(&self, command: &[OsString], folder: &Path) -> Vec<OsString> {
         match self {
-            Self::Overlay(overlay) => held::guest(overlay.first, &overlay.root.join(folder), command),
+            Self::Overlay(overlay) => held::guest(overlay.first, &overlay.layers, &overlay.root.join(folder), command),
             Self::Copy(_) => command.to_vec(),
         }
     }
@@ -141,6 +142,8 @@ pub(crate) struct Overlay {
     /// The number of its first process.
     first: i32,
     root: PathBuf,
+    /// The folder with its layers, outside of it.
+    layers: PathBuf,
     opened: OwnedFd,
     /// Closing it ends the holder. `None` once that was done.
     held: Option<(UnixStream, Child)>,
@@ -171,7 +174,10 @@ impl Overlay {
         // The command has our end of the holder's standard input.
         drop(command);
         match control::hear(&ours) {
-            Ok((first, opened)) => Ok(Self { first, root: order.root.to_owned(), opened, held: Some((ours, holder)) }),
+            Ok((first, opened)) => {
+                let (root, layers) = (order.root.to_owned(), order.root.join(order.layers));
+                Ok(Self { first, root, layers, opened, held: Some((ours, holder)) })
+            }
             Err(why) => {
                 drop(ours);
                 holder.wait().map_err(failed)?;

@@ -34,7 +34,7 @@ pub struct ProgramResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct LeftOutFiles {
-    /// `ignored`, `excluded`, `version_control`, `special`, `folder_mode`, `in_the_way`.
+    /// `ignored`, `excluded`, `version_control`, `special`, `folder_mode`, `folder_metadata`, `in_the_way`.
     pub reason: &'static str,
     #[serde(flatten)]
     pub files: CountedFiles,

@@ -80,12 +80,13 @@ fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<P
 
 /// What is to be said about the run of a program, beside the changes that were committed.
 fn notes(run: &ProgramRun) -> Vec<String> {
-    let files = |dropped: &Dropped, what: &str| {
+    let noted = |dropped: &Dropped, kind: &str, what: &str| {
         let mut names: Vec<String> = dropped.paths.iter().take(NAMED).map(|path| shown(path)).collect();
         names.extend((dropped.count > names.len()).then(|| "…".to_owned()));
-        let files = count(dropped.count, "file");
+        let files = count(dropped.count, kind);
         (dropped.count > 0).then(|| format!("{} {files} {what}: {}", styled(NOTE, "note:"), names.join(", ")))
     };
+    let files = |dropped: &Dropped, what: &str| noted(dropped, "file", what);
     let left_out = &run.left_out;
     let verdict = &run.ended.verdict;
     let failed = (*verdict != Verdict::Passed)
@@ -100,6 +101,7 @@ fn notes(run: &ProgramRun) -> Vec<String> {
         files(&left_out.version_control, "of version control left out"),
         files(&left_out.special, "left out, since they are pipes, sockets or devices"),
         files(&left_out.folder_modes, "left out of those that are folders: they keep their mode"),
+        noted(&left_out.folder_metadata, "new folder", "made without the owner and attributes that the program gave"),
         files(&left_out.in_the_way, "left out, since a folder stays in their place that has something left out"),
         files(&run.changed_meanwhile, "changed meanwhile, which the program may have read before that"),
         behind,

@@ -132,7 +132,7 @@ impl Composition {
         let at = positions.get(entry.path.as_path()).copied().filter(|_| results.contains(entry.path.as_path()));
         let Some((at, under)) = at.and_then(|at| Some((at, entries[at].as_mut()?))) else {
             let is_gone = vacated.contains(entry.path.as_path());
-            if is_gone && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) {
+            if is_gone && !entry.makes() {
                 let message = format!("{} is deleted or moved by what is staged", entry.path.display());
                 refuse("file_path", ErrorKind::FileNotFound, message);
                 return Ok(());
@@ -202,10 +202,11 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
     let gone = || Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None));
     let refused = || Ok(not_on_top(new));
     match (&old.change, &new.change) {
-        (_, Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }) => {
+        _ if is_only_new(new) => {
             let message = format!("{} is there already, as staged", new.path.display());
             Ok(Merged::Refused(ErrorKind::FileExists, message))
         }
+        _ if is_whole(old) || is_whole(new) => Ok(merge_whole(old, new, there)),
         (_, Change::Mode) => here(old.change.clone(), None),
         (Change::Mode, _) | (Change::Edit { rename: None, .. }, Change::Write { .. }) => {
             here(new.change.clone(), Some(EditIndex(0)))
@@ -258,6 +259,46 @@ fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<
     }
 }
 
+/// Returns whether it makes something where nothing may be.
+const fn is_only_new(entry: &FileRequest) -> bool {
+    matches!(
+        entry.change,
+        Change::Write { if_exists: IfExists::Fail, .. }
+            | Change::Symlink { if_exists: IfExists::Fail, .. }
+            | Change::Copy { .. }
+            | Change::MakeFolder
+    )
+}
+
+/// Returns whether it is about a symlink or a folder: what is added to it never changes a part of it.
+const fn is_whole(entry: &FileRequest) -> bool {
+    matches!(entry.change, Change::Symlink { .. }) || entry.is_of_folder()
+}
+
+/// Adds `new` to the result of `old`, one of which is about a symlink or a folder.
+fn merge_whole(old: &FileRequest, new: &FileRequest, there: &HashSet<PathBuf>) -> Merged {
+    let expected_hash = old.expected_hash.or(new.expected_hash);
+    // Neither a symlink nor what is gone has a mode or an encoding.
+    let into = |path: &Path, change| {
+        let file = FileRequest { path: path.to_owned().into(), expected_hash, change, mode: None, encoding: None };
+        Merged::Into(file, None)
+    };
+    match (&old.change, &new.change) {
+        (Change::Mode | Change::Edit { rename: None, .. }, Change::Symlink { .. }) => {
+            into(&old.path, new.change.clone())
+        }
+        (Change::Write { if_exists, .. } | Change::Symlink { if_exists, .. }, Change::Symlink { target, .. }) => {
+            into(&old.path, Change::Symlink { target: target.clone(), if_exists: *if_exists })
+        }
+        (Change::Symlink { if_exists: IfExists::Fail, .. }, Change::Rename(to)) => into(&to.path, old.change.clone()),
+        (Change::Symlink { .. }, Change::Delete) if there.contains(old.path.as_path()) => {
+            into(&old.path, Change::Delete)
+        }
+        (Change::Symlink { .. }, Change::Delete) | (Change::MakeFolder, Change::RemoveFolder) => Merged::Gone,
+        _ => not_on_top(new),
+    }
+}
+
 fn not_on_top(new: &FileRequest) -> Merged {
     let message = format!(
         "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
@@ -302,6 +343,7 @@ fn edited(content: &[u8], encoding: Option<Charset>, edits: &[Edit], file: FileI
 mod tests {
     use super::*;
     use crate::digest::Digest;
+    use crate::request::Mode;
     use crate::request::edit::{Anchor, Count, Matching};
 
     fn edit(old: &str, new: &str) -> Edit {
@@ -329,7 +371,7 @@ mod tests {
     /// Composes two file requests; returns the path and the change of each resulting file.
     fn both(first: FileRequest, second: FileRequest) -> Result<Vec<String>> {
         let digest = first.path.starts_with("there").then(|| Digest::of(b"old"));
-        let staged = StagedEntry { file: first, base: Some(StoredBase { digest, is_pinned: false }) };
+        let staged = StagedEntry { file: first, base: Some(StoredBase { digest, is_pinned: false, is_link: false }) };
         let composed = compose(&[staged], &Request { files: vec![second], ..Request::default() })?;
         let files = composed.iter().map(|entry| &entry.staged.file);
         Ok(files.map(|file| format!("{:?} {:?}", file.path, file.change)).collect())
@@ -367,6 +409,34 @@ mod tests {
         assert_eq!(both(file("x", Change::Delete), file("x", write("new", IfExists::Fail))).unwrap().len(), 2);
     }
 
+    fn link(target: &str, if_exists: IfExists) -> Change {
+        Change::Symlink { target: target.into(), if_exists }
+    }
+
+    #[test]
+    fn symlinks_and_folders_are_put_on_top_of_what_they_replace() {
+        let (new, over) = (link("a", IfExists::Fail), link("b", IfExists::Replace));
+        let moded = |change| FileRequest { mode: Some(Mode::Bits(0o755)), ..file("x", change) };
+        for (first, second, result) in [
+            (new.clone(), over.clone(), link("b", IfExists::Fail)),
+            (over.clone(), link("c", IfExists::Replace), link("c", IfExists::Replace)),
+            (write("one", IfExists::Fail), over.clone(), link("b", IfExists::Fail)),
+            (edits(&[("a", "b")], None), over.clone(), over.clone()),
+            (Change::Mode, over.clone(), over.clone()),
+        ] {
+            assert_eq!(both(moded(first), file("x", second)).unwrap(), one("x", &result));
+        }
+        assert_eq!(both(file("x", new.clone()), file("x", rename("y"))).unwrap(), one("y", &new));
+        assert_eq!(both(file("x", new.clone()), file("x", Change::Delete)).unwrap(), Vec::<String>::new());
+        assert_eq!(both(file("there", over), file("there", Change::Delete)).unwrap(), one("there", &Change::Delete));
+        assert_eq!(both(file("x", Change::MakeFolder), file("x", Change::RemoveFolder)).unwrap(), Vec::<String>::new());
+        for makes in [new, Change::MakeFolder] {
+            for leaves in [Change::Delete, Change::RemoveFolder] {
+                assert_eq!(both(file("x", leaves), file("x", makes.clone())).unwrap().len(), 2);
+            }
+        }
+    }
+
     #[test]
     fn what_does_not_fit_is_refused_by_name() {
         let kind = |error: Error| match error.details() {
@@ -385,5 +455,17 @@ mod tests {
         );
         let new = write("one", IfExists::Fail);
         assert_eq!(refused(file("x", new), file("x", edits(&[("two", "2")], None))), ErrorKind::MatchNotFound);
+        let (linked, folder) = (link("a", IfExists::Fail), Change::MakeFolder);
+        for (first, second) in [(&linked, &linked), (&linked, &folder), (&folder, &folder), (&folder, &linked)] {
+            assert_eq!(refused(file("x", first.clone()), file("x", second.clone())), ErrorKind::FileExists);
+        }
+        let replaced = write("", IfExists::Replace);
+        for second in [&change, &replaced, &Change::Mode, &Change::RemoveFolder] {
+            assert_eq!(refused(file("x", linked.clone()), file("x", second.clone())), ErrorKind::ValidationFailed);
+        }
+        for second in [&change, &replaced, &Change::Mode, &Change::Delete, &rename("y")] {
+            assert_eq!(refused(file("x", folder.clone()), file("x", second.clone())), ErrorKind::ValidationFailed);
+        }
+        assert_eq!(refused(file("x", Change::RemoveFolder), file("x", Change::RemoveFolder)), ErrorKind::FileNotFound);
     }
 }

@@ -20,7 +20,7 @@ use super::store::id;
 use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder, StateLookup};
 use super::transaction::idempotency::{Commit, check_plan};
-use super::transaction::prepare::lock_targets::LockedTargets;
+use super::transaction::prepare::lock_targets::{LockedTargets, Targets as _};
 use super::transaction::prepare::request_paths::RequestPaths;
 use super::transaction::retry::telling;
 use super::transaction::{Ready, Transaction};
@@ -195,11 +195,16 @@ impl Engine {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 
-    /// The request with every path as the workspace knows it, so that each file has one name.
-    fn in_root(&self, request: &Request) -> Request {
-        let mut resolver = self.resolver();
-        let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
-            Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
+    /// The request with every path as the workspace knows it, so that each file has one name. A symlink is followed as it
+    /// would be if what is staged and this were one request.
+    fn in_root(&self, staged: &[StagedEntry], request: &Request) -> Request {
+        let staged = staged.iter().map(|entry| &entry.file);
+        let before: usize = staged.clone().map(|file| names(file).count()).sum();
+        let files: Vec<&FileRequest> = staged.chain(&request.files).collect();
+        let paths = RequestPaths::of_files(files.into_iter(), false);
+        let mut places = self.resolver().places(paths.paths()).into_iter().skip(before);
+        let mut name = |path: &mut AskedPath, follows_link: bool| match places.next() {
+            Some(Ok(place)) if follows_link || !place.is_link => *path = place.path.asked(),
             // An invalid path is reported where the request is tried.
             _ => {
                 if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
@@ -209,8 +214,8 @@ impl Engine {
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            // Only the target of a symlink can be edited. To move or delete a symlink is refused by its own name; so is
-            // a new file in its place, since by then its target may be free.
+            // What a symlink leads to cannot be edited and moved under the symlink's name: that is refused. So is a new
+            // file in its place, since by then its target may be free.
             let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
             let stays = !file.vacates() && !is_new;
             name(&mut file.path, stays);
@@ -250,6 +255,11 @@ fn entries_of(opened: &OpenedFolder) -> Result<Vec<StagedEntry>> {
     let request = request_of(opened, entries.clone());
     validate::check(&request, validate::PathRule::AbsoluteOrRelative)?;
     Ok(entries)
+}
+
+/// The paths that an entry names, in the order in which [`RequestPaths`] has them.
+fn names(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
+    [Some(&entry.path), entry.destination().map(|to| &to.path), entry.origin()].into_iter().flatten()
 }
 
 fn files_of(entries: Vec<StagedEntry>) -> Vec<FileRequest> {

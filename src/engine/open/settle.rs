@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, ForeignChange, NextStep, Result};
+use crate::fs::{FileKind, Name};
 use crate::index::FileIndex;
 use crate::limits;
 use crate::path::RelPath;
@@ -76,12 +77,13 @@ impl Engine {
         base: StoredBase,
         run: Run<'_>,
     ) -> Result<Option<Rebased>> {
-        let StoredBase { digest: base, is_pinned } = base;
+        let StoredBase { digest: base, is_pinned, is_link } = base;
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         let current = self.current(&path, run.cancel)?;
         let found = current.as_ref().map(|content| Digest::of(content));
-        if found == base {
+        let is_kind = self.has_link(&path)? == is_link;
+        if found == base && is_kind {
             entry.expected_hash = base;
             return Ok(None);
         }
@@ -90,7 +92,7 @@ impl Engine {
             None => None,
         };
         let rebased = match (&old, &current) {
-            (Some(old), Some(current)) if !is_pinned => carry_over(entry, old, current),
+            (Some(old), Some(current)) if !is_pinned && is_kind => carry_over(entry, old, current),
             _ => None,
         };
         let Some(rebased) = rebased else {
@@ -102,6 +104,13 @@ impl Engine {
         };
         entry.expected_hash = found;
         Ok(Some(rebased))
+    }
+
+    /// Returns whether a symlink is at a path.
+    pub(super) fn has_link(&self, path: &RelPath) -> Result<bool> {
+        let Some(folder) = self.workspace.find_folder(&self.workspace.root, path.parent())? else { return Ok(false) };
+        let stat = self.workspace.stat(Name::new(&folder, path.name()))?;
+        Ok(stat.is_some_and(|stat| stat.kind == FileKind::Symlink))
     }
 
     /// Keeps the base that is needed to carry edits over later.
@@ -172,6 +181,8 @@ impl Engine {
         let (origin, edits) = match &entry.change {
             // In UTF-8 if an encoding is named: only the commit encodes it.
             Change::Write { content, .. } => return Ok(Some(StagedContent { bytes: content.clone(), encoding: None })),
+            // They are refused where the request is tried.
+            Change::Symlink { .. } | Change::MakeFolder => return Ok(None),
             Change::Edit { edits, .. } => (&entry.path, &edits[..]),
             Change::Copy { from, edits } => (from, &edits[..]),
             _ => (&entry.path, &[][..]),
@@ -253,7 +264,8 @@ fn diverged(entry: &FileRequest, old: &[u8], current: &[u8], by: Option<ForeignC
         Change::Write { content, .. } => {
             encoded::content(content, entry.encoding).map_or_else(|_| content.clone(), Cow::into_owned)
         }
-        Change::Delete => Vec::new(),
+        Change::Symlink { target, .. } => target.clone(),
+        Change::Delete | Change::MakeFolder | Change::RemoveFolder => Vec::new(),
         _ => old.to_vec(),
     };
     let shown = |bytes| readable(bytes, entry.encoding);

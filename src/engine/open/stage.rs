@@ -7,17 +7,21 @@ use super::compose::{AddedEntry, ComposedEntry, StagedEntry, compose};
 use super::settle::{self, RebasedFiles};
 use super::store::{self, OpenedFolder};
 use super::stored::{StoredBase, StoredFile};
-use super::{entries_of, list};
+use super::{entries_of, list, names};
+use crate::digest::Digest;
 use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{StateFolder, StateLookup};
+use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diagnosis, Error, ErrorKind, MismatchCause, Result};
 use crate::index::{EditIndex, FileIndex};
-use crate::path::AskedPath;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, Request};
+
+/// Decides whether what was read of the files may be staged on.
+pub(in crate::engine) type IsSeen<'a> = &'a dyn Fn(&Prepared) -> Result<()>;
 
 /// A file of everything that is staged and added, tried out.
 struct TriedEntry {
@@ -30,10 +34,21 @@ impl Engine {
     /// Opens a transaction, or adds to one. Edits apply to the result of the edits before them; no file is changed. On
     /// failure what was staged before is unchanged. A dry run is only tried.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
+        self.stage_seen(request, id, &|_| Ok(()), run)
+    }
+
+    /// The same if what was read of the files is what a caller has seen.
+    pub(in crate::engine) fn stage_seen(
+        &self,
+        request: &Request,
+        id: Option<&str>,
+        is_seen: IsSeen<'_>,
+        run: Run<'_>,
+    ) -> Result<Staged> {
         check_stageable(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
         let failed = if request.dry_run { InFront::default() } else { self.recover_own(&found, &mut warnings, run)? };
-        match self.stage_in(request, id, &mut found, &mut warnings, run) {
+        match self.stage_in(request, (id, is_seen), &mut found, &mut warnings, run) {
             Ok(mut staged) => {
                 staged.report.warnings = warnings;
                 Ok(staged)
@@ -48,12 +63,11 @@ impl Engine {
     fn stage_in(
         &self,
         request: &Request,
-        id: Option<&str>,
+        (id, is_seen): (Option<&str>, IsSeen<'_>),
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Staged> {
-        let mut added = self.in_root(request);
         let mut opened = match (&*found, id) {
             (StateLookup::State(state), Some(id)) => {
                 let opened = store::open(state, id, self.patience(run));
@@ -65,10 +79,12 @@ impl Engine {
             (_, None) => None,
         };
         let before = opened.as_ref().map_or(Ok(Vec::new()), entries_of)?;
+        let mut added = self.in_root(&before, request);
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, found, run)?;
         self.place_edits(&before, &mut added, run)?;
-        let tried = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
-        self.verify_paths(request, &added)?;
+        let (tried, prepared) = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
+        self.verify_paths(&before, request, &added)?;
+        is_seen(&prepared)?;
         let overlaps = match &*found {
             StateLookup::State(state) => overlaps(state, id, &tried)?,
             _ => Vec::new(),
@@ -90,8 +106,8 @@ impl Engine {
 
     /// Verifies that the paths of a request still lead where they did when it was tried: they were resolved one after
     /// the other.
-    fn verify_paths(&self, request: &Request, added: &Request) -> Result<()> {
-        let now = self.in_root(request);
+    fn verify_paths(&self, staged: &[StagedEntry], request: &Request, added: &Request) -> Result<()> {
+        let now = self.in_root(staged, request);
         for (now, before) in now.files.iter().zip(&added.files) {
             if names(now).ne(names(before)) {
                 return Err(snapshot::changed(&before.path, "leads to another file now"));
@@ -110,7 +126,7 @@ impl Engine {
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
-    ) -> Result<Vec<TriedEntry>> {
+    ) -> Result<(Vec<TriedEntry>, Prepared)> {
         let composed = compose(before, added)?;
         let mut settled = composed.clone();
         let rebased = match opened {
@@ -123,9 +139,10 @@ impl Engine {
         let files = settled.into_iter().map(|entry| entry.staged.file).collect();
         let request = Request { dry_run: true, include_content: added.include_content, files, ..Request::default() };
         let prepared = self.prepare_unlocked(&request, found, warnings, run);
-        let (_, mut files) = prepared.map_err(|error| name(&composed, error))?;
+        let (prepared, mut files) = prepared.map_err(|error| name(&composed, error))?;
         settle::tell(&mut files, rebased);
-        Ok(composed.into_iter().zip(files).map(|(composed, report)| TriedEntry { composed, report }).collect())
+        let tried = composed.into_iter().zip(files).map(|(composed, report)| TriedEntry { composed, report });
+        Ok((tried.collect(), prepared))
     }
 
     /// The entries in their stored form; the contents that they were staged on are kept.
@@ -138,13 +155,22 @@ impl Engine {
     ) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.len());
         for TriedEntry { composed: ComposedEntry { staged: StagedEntry { file, base }, added }, report } in tried {
-            let mut base = base.unwrap_or(StoredBase { digest: report.hash_before, is_pinned: false });
+            let mut base = match base {
+                Some(base) => *base,
+                None => self.base(file, report.hash_before)?,
+            };
             base.is_pinned |= added.is_some_and(|added| pinned.contains(&added.file));
             self.keep_base(opened, file, base.digest, run)?;
             let stored = StoredFile::of(file, base);
             written.push(stored.ok_or_else(|| snapshot::changed(&file.path, "changed while it was staged"))?);
         }
         Ok(written)
+    }
+
+    /// What an entry is staged on.
+    fn base(&self, file: &FileRequest, digest: Option<Digest>) -> Result<StoredBase> {
+        let is_link = digest.is_some() && self.has_link(&self.rel_path(&file.path)?)?;
+        Ok(StoredBase { digest, is_pinned: false, is_link })
     }
 
     /// Verifies that a file whose expected hash is the `hash_after` of an earlier stage still gets that content; then
@@ -218,11 +244,6 @@ fn with_cause(composed: &[ComposedEntry], added: AddedEntry, error: Error) -> Er
     error.reworded(words).detail(Detail::NoMatch(diagnosis.clone()))
 }
 
-/// The paths that an entry names.
-fn names(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
-    [Some(&entry.path), entry.destination().map(|to| &to.path), entry.origin()].into_iter().flatten()
-}
-
 fn check_stageable(request: &Request) -> Result<()> {
     let mut findings = Findings::new();
     if request.check.is_some() {
@@ -233,10 +254,9 @@ fn check_stageable(request: &Request) -> Result<()> {
         let message = "`backup` cannot be staged: the transaction can be undone instead";
         findings.push(ErrorKind::ValidationFailed, vec!["backup".to_owned()], message);
     }
-    let is_whole =
-        |file: &FileRequest| file.is_of_folder() || matches!(file.change, Change::Symlink { .. } | Change::Take { .. });
-    for (index, _) in request.files.iter().enumerate().filter(|(_, file)| is_whole(file)) {
-        let message = "a folder or symlink by itself cannot be staged over several calls: send it in one request";
+    let is_held = |file: &FileRequest| matches!(file.change, Change::Take { .. });
+    for (index, _) in request.files.iter().enumerate().filter(|(_, file)| is_held(file)) {
+        let message = "a file that is given away cannot be staged: send its content";
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("file_path")), message);
     }
     findings.finish()

@@ -36,6 +36,8 @@ pub(super) struct StoredBase {
     pub digest: Option<Digest>,
     /// True if the caller named the content that it must be; then edits are never carried over to another.
     pub is_pinned: bool,
+    /// True if it was a symlink, and the digest is that of what it leads to.
+    pub is_link: bool,
 }
 
 /// The identity of a folder.
@@ -65,6 +67,9 @@ pub(super) struct StoredFile {
     /// True if the caller named the content that it must be; then edits are never carried over to another.
     #[serde(default)]
     pinned: bool,
+    /// True if a symlink was there. A version that does not know it refuses the transaction.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    link: bool,
     change: StoredChange,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<StoredMode>,
@@ -97,6 +102,9 @@ enum StoredChange {
     Delete,
     Rename(StoredRename),
     Mode,
+    Symlink { target: StoredBytes, replace: bool },
+    MakeFolder,
+    RemoveFolder,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -217,17 +225,22 @@ impl StoredFile {
             Change::Delete => StoredChange::Delete,
             Change::Rename(to) => StoredChange::Rename(StoredRename::of(to)),
             Change::Mode => StoredChange::Mode,
+            Change::Symlink { target, if_exists } => {
+                StoredChange::Symlink { target: StoredBytes::of(target), replace: *if_exists == IfExists::Replace }
+            }
+            Change::MakeFolder => StoredChange::MakeFolder,
+            Change::RemoveFolder => StoredChange::RemoveFolder,
             // Refused before anything is stored.
-            Change::Symlink { .. } | Change::Take { .. } | Change::MakeFolder | Change::RemoveFolder => return None,
+            Change::Take { .. } => return None,
         };
         let mode = entry.mode.map(|mode| match mode {
             Mode::Bits(bits) => StoredMode::Bits(bits),
             Mode::Executable(is) => StoredMode::Executable(is),
         });
-        let StoredBase { digest, is_pinned: pinned } = base;
+        let StoredBase { digest, is_pinned: pinned, is_link: link } = base;
         let base = digest.map(|digest| digest.to_hex());
         let encoding = entry.encoding.map(|encoding| encoding.name().to_owned());
-        Some(Self { path: StoredBytes::path(&entry.path), base, pinned, change, mode, encoding })
+        Some(Self { path: StoredBytes::path(&entry.path), base, pinned, link, change, mode, encoding })
     }
 
     fn read(self) -> Result<FileRequest, StoredDefect> {
@@ -245,6 +258,11 @@ impl StoredFile {
             StoredChange::Delete => Change::Delete,
             StoredChange::Rename(to) => Change::Rename(to.read()?),
             StoredChange::Mode => Change::Mode,
+            StoredChange::Symlink { target, replace } => {
+                Change::Symlink { target: target.read()?, if_exists: if_exists(replace) }
+            }
+            StoredChange::MakeFolder => Change::MakeFolder,
+            StoredChange::RemoveFolder => Change::RemoveFolder,
         };
         let mode = self.mode.map(|mode| match mode {
             StoredMode::Bits(bits) => Mode::Bits(bits & 0o7777),
@@ -266,7 +284,7 @@ impl Stored {
     pub(super) fn entries(&self) -> Result<Vec<StagedEntry>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
-            let base = Some(StoredBase { digest, is_pinned: file.pinned });
+            let base = Some(StoredBase { digest, is_pinned: file.pinned, is_link: file.link });
             Ok(StagedEntry { file: file.clone().read()?, base })
         };
         self.files.iter().map(read).collect()
@@ -315,13 +333,18 @@ mod tests {
             Change::Delete,
             Change::Rename(to(IfExists::Fail)),
             Change::Mode,
+            Change::Symlink { target: b"to \xff".to_vec(), if_exists: IfExists::Replace },
+            Change::Symlink { target: b"to".to_vec(), if_exists: IfExists::Fail },
+            Change::MakeFolder,
+            Change::RemoveFolder,
         ];
         for change in changes {
             let mut entry = entry(change);
             entry.encoding = Some("utf-16le".parse().unwrap());
             for base in [
-                StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true },
-                StoredBase { digest: None, is_pinned: false },
+                StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true, is_link: false },
+                StoredBase { digest: Some(Digest::of(b"x")), is_pinned: false, is_link: true },
+                StoredBase { digest: None, is_pinned: false, is_link: false },
             ] {
                 let read = again(&entry, base);
                 assert_eq!(format!("{:?}", read.file), format!("{entry:?}"));

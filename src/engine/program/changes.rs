@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::conflicts::DIFFED_BYTES;
 use super::selection::{Choice, Selection};
 use super::verify::is_unchanged;
 use crate::cancel::CancelToken;
@@ -21,6 +22,8 @@ use crate::view::{TreeBefore, View, Written, WrittenFile, WrittenKind, WrittenLa
 
 /// The permission bits of a folder that a request can give.
 const FOLDER_MODE: u32 = 0o3777;
+/// The permission bit with which a file can be read by its owner.
+const OWNER_READS: u32 = 0o400;
 
 /// Compares a view with the workspace below.
 pub(super) struct Collector<'a> {
@@ -201,17 +204,27 @@ impl<'a> Collector<'a> {
             _ if !self.takes(path, true) => {}
             Some(below) => {
                 if self.delete(path, &below)? {
-                    self.make_folder(path, mode);
+                    self.make_folder(path, now)?;
                 }
             }
             None if self.before.has(path) => self.conflict(path, None, None)?,
-            None => self.make_folder(path, mode),
+            None => self.make_folder(path, now)?,
         }
         Ok(())
     }
 
-    fn make_folder(&mut self, path: &Path, mode: u32) {
-        self.files.push(FileRequest::new(path, Change::MakeFolder).mode(Mode::Bits(mode)));
+    /// Makes a folder with its mode. Its owner and attributes become those that its parent gives, and others are noted.
+    fn make_folder(&mut self, path: &Path, now: WrittenFile) -> Result<()> {
+        self.files.push(FileRequest::new(path, Change::MakeFolder).mode(Mode::Bits(now.mode & FOLDER_MODE)));
+        let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+        let view = &self.view.workspace;
+        let parent = view.open_beneath(&view.root, parent)?;
+        let (given, own) = (view.inherited(&parent, true)?, view.attributes(&view.open_beneath(&parent, name)?)?);
+        let is_given = (given.user, given.group) == (now.user, now.group);
+        if !is_given || given.attributes.extended != own.extended {
+            self.left_out.folder_metadata.note(path);
+        }
+        Ok(())
     }
 
     /// A file or symlink; anything else is left out.
@@ -221,6 +234,7 @@ impl<'a> Collector<'a> {
             self.left_out.special.note(path);
             return Ok(());
         }
+        self.check_readable(path, now)?;
         let made = WrittenAt { layer, path, now };
         let Some(below) = self.below(path)? else {
             if self.before.has(path) {
@@ -256,6 +270,21 @@ impl<'a> Collector<'a> {
             _ if self.delete(path, &below)? => self.make(&made, IfExists::Fail),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a file that the program has closed to this user, who could neither commit nor undo it.
+    fn check_readable(&self, path: &Path, now: WrittenFile) -> Result<()> {
+        let user = self.engine.workspace.host()?.user;
+        if now.kind != WrittenKind::File || user == 0 || now.user != user || now.mode & OWNER_READS != 0 {
+            return Ok(());
+        }
+        let message = format!(
+            "the program left {} with the mode {:o}, in which you cannot read it, and it could not be undone: leave the file \
+             out, or have the program let its owner read it",
+            path.display(),
+            now.mode
+        );
+        Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
     }
 
     /// What makes a file or symlink another than the one below; `None` if nothing does but its times.
@@ -390,9 +419,6 @@ impl<'a> WrittenAt<'a> {
         self.path.parent().zip(self.path.file_name())
     }
 }
-
-/// The largest file that is compared with another for a conflict.
-const DIFFED_BYTES: u64 = 1 << 20;
 
 /// What makes a file another than the one below.
 enum WrittenDifference {

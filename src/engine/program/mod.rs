@@ -8,6 +8,7 @@
 //! changes after that moment; the plan is verified by both once more, under its locks.
 
 mod changes;
+mod conflicts;
 mod selection;
 mod staged;
 mod verify;
@@ -20,6 +21,8 @@ use crate::check::process::{self, ProgramCall};
 use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict, shown};
 use crate::engine::report::{Report, Staged};
 use crate::engine::store::state::StateFolder;
+use crate::engine::store::view_folder::VIEWS;
+use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::view::{OrElse, WorkspaceView};
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
@@ -27,6 +30,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::view::TreeBefore;
 use changes::Collector;
+use conflicts::{CommittedBefore, ConflictSides};
 use selection::Selection;
 use verify::before_view;
 
@@ -106,6 +110,7 @@ struct EndedProgram<'s> {
     /// It has the new contents.
     view: WorkspaceView<'s>,
     before: TreeBefore,
+    committed: CommittedBefore,
     request: Request,
     run: ProgramRun,
 }
@@ -116,15 +121,16 @@ impl Engine {
     ///
     /// The program has all rights of this process: whoever calls this must have allowed it.
     pub fn run_program(&self, program: &Program, run: Run<'_>) -> Result<Report> {
-        self.of_program(program, run, |ended, warnings| {
-            let EndedProgram { before, request, .. } = ended;
+        self.of_program(program, run, |ended, state, warnings| {
+            let request = &ended.request;
             let mut found = self.found()?;
             if request.files.is_empty() {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
-                verify::verify(before, &begun, request)?;
+                let verified = verify::verify(&ended.before, begun.protocol(), begun.targets(), request);
+                verified.map_err(|error| self.sides(ended, state, run).explained(error))?;
                 Ok(begun)
             };
             if request.dry_run {
@@ -138,12 +144,18 @@ impl Engine {
     /// the commit of that.
     pub fn stage_program(&self, program: &Program, run: Run<'_>) -> Result<Staged> {
         let mut staged = None;
-        let report = self.of_program(program, run, |ended, _| {
+        let report = self.of_program(program, run, |ended, state, _| {
             let request = self.in_memory(ended)?;
             if request.files.is_empty() {
                 return Ok(Report::default());
             }
-            let done = staged.insert(self.stage(&request, None, run)?);
+            let is_seen = |prepared: &Prepared| {
+                let targets = prepared.plan.entries.iter().zip(prepared.targets.iter());
+                let targets = targets.map(|(entry, target)| (entry.path.as_path(), target.as_deref()));
+                let verified = verify::verify(&ended.before, self.workspace.protocol, targets, &request);
+                verified.map_err(|error| self.sides(ended, state, run).explained(error))
+            };
+            let done = staged.insert(self.stage_seen(&request, None, &is_seen, run)?);
             Ok(std::mem::take(&mut done.report))
         })?;
         Ok(match staged {
@@ -152,12 +164,18 @@ impl Engine {
         })
     }
 
+    /// What explains a conflict of a program that has ended.
+    fn sides<'a>(&'a self, ended: &'a EndedProgram<'_>, state: &'a StateFolder, run: Run<'a>) -> ConflictSides<'a> {
+        let EndedProgram { view, before, committed, .. } = ended;
+        ConflictSides { engine: self, state, view, before, committed, run }
+    }
+
     /// Runs a program, and passes what it did on.
     fn of_program(
         &self,
         program: &Program,
         run: Run<'_>,
-        then: impl FnOnce(&EndedProgram<'_>, &mut Vec<String>) -> Result<Report>,
+        then: impl FnOnce(&EndedProgram<'_>, &StateFolder, &mut Vec<String>) -> Result<Report>,
     ) -> Result<Report> {
         self.check_allowed(program.check.as_ref())?;
         if program.command.is_empty() {
@@ -167,7 +185,7 @@ impl Engine {
         self.recover_own(&found, &mut warnings, run)?;
         let state = StateFolder::ensure(&self.workspace, found)?;
         let done = self.ended(program, &state, run).and_then(|ended| {
-            let report = then(&ended, &mut warnings)?;
+            let report = then(&ended, &state, &mut warnings)?;
             Ok(Report { program: Some(Box::new(ended.run)), ..report })
         });
         match done {
@@ -175,7 +193,7 @@ impl Engine {
                 report.warnings.splice(0..0, warnings);
                 Ok(report)
             }
-            Err(error) => Err(error.warning_of(warnings)),
+            Err(error) => Err(as_seen(error, &state).warning_of(warnings)),
         }
     }
 
@@ -193,6 +211,7 @@ impl Engine {
         let selection = Selection::new(program)?;
         self.check_folder(&program.folder)?;
         let real = self.real_paths()?;
+        let committed = CommittedBefore::list(state)?;
         let before = before_view(state, &real, run.cancel)?;
         let mut view = self.make_view(state, &real, OrElse::Copy, run.cancel)?.map_err(|why| {
             let message = format!("a program can only be run in a view, and there is none here: {why}");
@@ -200,22 +219,39 @@ impl Engine {
         })?;
         let mut ran = run_in(&view, program, run)?;
         view.end()?;
-        let is_kept = ran.ended.verdict == Verdict::Passed || program.keep_on_failure;
+        let has_started = view.has_started()?;
+        if !has_started {
+            ran.ended.verdict = Verdict::Failed("could not be started".to_owned());
+        }
+        let is_kept = ran.ended.verdict == Verdict::Passed || has_started && program.keep_on_failure;
         if !is_kept || ran.ended.verdict == Verdict::Cancelled {
             return Err(failed(ran));
         }
         let mut collector = Collector::new(self, &view, &before, selection, run.cancel);
         collector.collect()?;
         if !collector.conflicts.is_empty() {
-            return Err(conflict(collector.conflicts));
+            let sides = ConflictSides { engine: self, state, view: &view, before: &before, committed: &committed, run };
+            return Err(sides.explained(conflict(collector.conflicts)));
         }
         ran.changed_meanwhile = collector.changed_meanwhile(&real)?;
         ran.left_out = collector.left_out;
         let Program { dry_run, verbose, .. } = *program;
         let (check, label) = (program.check.clone(), Some(program.label()));
         let request = Request { dry_run, verbose, check, label, ..Request::of_files(collector.files) };
-        Ok(EndedProgram { view, before, request, run: ran })
+        Ok(EndedProgram { view, before, committed, request, run: ran })
     }
+}
+
+/// An error about a file of a view, by the path that the file has in the workspace.
+fn as_seen(error: Error, state: &StateFolder) -> Error {
+    let in_views = error.path().and_then(|path| path.strip_prefix(state.folder.path().join(VIEWS)).ok());
+    // The first names are those of the view and of its layer.
+    let seen: PathBuf = in_views.map(|path| path.iter().skip(2).collect()).unwrap_or_default();
+    if seen.as_os_str().is_empty() {
+        return error;
+    }
+    let inner = error.path().map(|path| path.display().to_string()).unwrap_or_default();
+    error.reworded(|message| message.replace(&inner, &seen.display().to_string())).at(seen)
 }
 
 /// Runs a program to its end.
@@ -231,7 +267,10 @@ fn run_in(view: &WorkspaceView<'_>, program: &Program, run: Run<'_>) -> Result<P
     };
     let output = |bytes: &[u8]| run.observer.check_output(bytes);
     let ran = process::run_in_view(&call, run.cancel, &output);
-    let (ended, left_behind) = ran.map_err(|e| Error::io("run", &program.command[0], e))?;
+    let (ended, left_behind) = ran.map_err(|e| {
+        let message = format!("the program `{}`: could not be run: {e}", shown(&program.command));
+        Error::new(ErrorKind::ProgramFailed, message)
+    })?;
     Ok(ProgramRun {
         command: shown(&program.command),
         ended,
@@ -259,5 +298,6 @@ fn conflict(conflicts: Vec<Conflict>) -> Error {
     );
     let first = conflicts.first().map(|conflict| conflict.path.clone());
     let error = Error::new(ErrorKind::ConcurrentModification, message).detail(Detail::Conflicts(conflicts));
+    let error = error.with_next([NextStep::RunAgain]);
     first.into_iter().fold(error, Error::at)
 }

@@ -12,17 +12,12 @@ use crate::request::{Change, FileRequest, Mode, Request};
 use crate::view::WrittenLayer;
 
 impl Engine {
-    /// The request with the new contents in it: an open transaction outlives the view. Folders that a file needs are made
-    /// with it.
+    /// The request with the new contents in it: an open transaction outlives the view.
     pub(super) fn in_memory(&self, ended: &EndedProgram<'_>) -> Result<Request> {
         let (request, view) = (&ended.request, &ended.view);
         let (Some(layer), mut room) = (view.layer(), limits::REQUEST_BYTES) else { return Ok(request.clone()) };
-        let is_needed = |folder: &FileRequest| {
-            let has = |file: &FileRequest| file.makes() && !file.is_of_folder() && file.path.starts_with(&*folder.path);
-            matches!(folder.change, Change::MakeFolder) && request.files.iter().any(has)
-        };
         let mut files = Vec::new();
-        for file in request.files.iter().filter(|file| !is_needed(file)) {
+        for file in &request.files {
             if let Change::Take { .. } = file.change {
                 self.check_stageable(view, &file.path)?;
             }

@@ -8,8 +8,8 @@ use super::conflict;
 use crate::cancel::CancelToken;
 use crate::commit::protocol::Protocol;
 use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::snapshot::Snapshot;
 use crate::engine::store::state::StateFolder;
-use crate::engine::transaction::Transaction;
 use crate::engine::view::RealPaths;
 use crate::error::{Conflict, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Stat};
@@ -35,16 +35,20 @@ pub(super) fn is_unchanged(protocol: &Protocol, before: &TreeBefore, path: &Path
     before.was_at(path, now.identity.inode) && is_old()
 }
 
-/// Verifies that a plan, as it was read under its locks, is about the files that the program saw, at the very paths at
+/// Verifies that a plan, of these targets as they were read, is about the files that the program saw, at the very paths at
 /// which it saw them.
-pub(super) fn verify(before: &TreeBefore, begun: &Transaction<'_>, request: &Request) -> Result<()> {
+pub(super) fn verify<'t>(
+    before: &TreeBefore,
+    protocol: &Protocol,
+    targets: impl Iterator<Item = (&'t Path, Option<&'t Snapshot>)>,
+    request: &Request,
+) -> Result<()> {
     let asked: HashSet<&Path> = request.files.iter().map(|file| file.path.as_path()).collect();
     // A new folder that a new file needs is asked for by that.
     let is_asked = |path: &Path| asked.contains(path) || asked.iter().any(|asked| asked.starts_with(path));
-    let conflicts: Vec<Conflict> = begun
-        .targets()
+    let conflicts: Vec<Conflict> = targets
         .filter(|(path, target)| {
-            let is_changed = target.is_some_and(|target| !is_unchanged(begun.protocol(), before, path, &target.stat));
+            let is_changed = target.is_some_and(|target| !is_unchanged(protocol, before, path, &target.stat));
             is_changed || !is_asked(path)
         })
         .map(|(path, _)| Conflict { path: path.to_owned(), ..Conflict::default() })

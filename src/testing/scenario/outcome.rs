@@ -87,6 +87,7 @@ impl ScenarioWorld {
         };
         if let Some(undone) = reverts {
             let before = self.committed[undone].before_alone();
+            self.are_of_others(undone, base, report)?;
             self.is_undone((undone, &before), &touched, (report, &look.files))?;
             if report.warnings.is_empty() {
                 self.is_tidied(undone, &before, &look.files)?;
@@ -125,7 +126,8 @@ impl ScenarioWorld {
             }
         }
         let (before, again) = (Arc::clone(base), UserFiles::new());
-        self.committed.push(ScenarioCommit { id, before, again, changed, named, reverts, several });
+        let reverted = report.reverts.iter().map(|reverted| reverted.id.clone()).collect();
+        self.committed.push(ScenarioCommit { id, before, again, changed, named, reverts, reverted, several });
     }
 
     /// The files before the act for which its answer is true. A recovery that came first may have gone a different way

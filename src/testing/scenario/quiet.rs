@@ -1,6 +1,7 @@
 //! Judges undos where nobody but txedit was at work, and nothing failed: all of the tree is as it was.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::data::ScenarioAct;
 use super::judge::{Doing, Judged};
@@ -10,6 +11,7 @@ use crate::engine::report::Report;
 use crate::fs::FileKind;
 use crate::testing::check::told;
 use crate::testing::run::lock;
+use crate::testing::script::ROOT;
 use crate::testing::world::UserFiles;
 
 impl ScenarioWorld {
@@ -53,6 +55,31 @@ impl ScenarioWorld {
             }
             None => Ok(()),
         }
+    }
+
+    /// Judges what an undo says of folders that it leaves: another transaction has made them, which is not undone.
+    pub(super) fn are_of_others(&self, undone: usize, base: &UserFiles, report: &Report) -> Judged {
+        if !self.is_quiet() {
+            return Ok(());
+        }
+        // Its undos and redos, and what they have undone with it.
+        let mut own = BTreeSet::from([&self.committed[undone].id]);
+        for ScenarioCommit { id, reverted, .. } in &self.committed {
+            if reverted.iter().any(|it| own.contains(it)) {
+                own.insert(id);
+                own.extend(reverted);
+            }
+        }
+        let after = self.committed.iter().skip(1).map(|next| &*next.before).chain([base]);
+        let others: Vec<_> = self.committed.iter().zip(after).filter(|(it, _)| !own.contains(&it.id)).collect();
+        let is_made =
+            |path: &Path| others.iter().any(|(it, after)| !it.before.contains_key(path) && after.contains_key(path));
+        let wrong = report.warnings.iter().find(|told| {
+            let path = told.split_once(" stays, which is not the folder").map(|(path, _)| path);
+            let path = path.and_then(|path| path.strip_prefix(ROOT)).map(|path| path.trim_start_matches('/'));
+            path.is_some_and(|path| !is_made(Path::new(path)))
+        });
+        wrong.map_or(Ok(()), |wrong| Err(format!("nobody else has made it, and the warning says {wrong:?}")))
     }
 
     /// Returns whether an undo of everything after a transaction has no reason to be refused.

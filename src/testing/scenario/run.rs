@@ -38,6 +38,8 @@ pub(super) struct ScenarioCommit {
     pub(super) named: BTreeSet<PathBuf>,
     /// The index of the transaction that it reverts.
     pub(super) reverts: Option<usize>,
+    /// The ids of all that it reverts.
+    pub(super) reverted: Vec<String>,
     /// True if it reverts several.
     pub(super) several: bool,
 }

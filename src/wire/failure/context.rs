@@ -37,7 +37,7 @@ pub struct FailureContext {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
-    /// The changes of the files since the transaction that was to be reverted.
+    /// The changes of the files since the transaction that was to be reverted, or beside a program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ChangedSince>,
     /// The staged change, as a diff from the content it was staged on.
@@ -87,7 +87,7 @@ pub struct CharDifference {
     pub file: String,
 }
 
-/// A file that changed since the transaction that was to be reverted.
+/// A file that changed since the transaction that was to be reverted, or that a program and others changed at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ChangedSince {
@@ -99,16 +99,24 @@ pub struct ChangedSince {
     pub by_another_program: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What others did to a file that a program changed, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theirs: Option<String>,
+    /// What the program did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
 }
 
 impl From<&Conflict> for ChangedSince {
     fn from(conflict: &Conflict) -> Self {
-        let Conflict { path, changed_by, by_another_program, diff } = conflict;
+        let Conflict { path, changed_by, by_another_program, diff, theirs, ours } = conflict;
         Self {
             path: text(path),
             changed_by: changed_by.clone(),
             by_another_program: by_another_program.then_some(true),
             diff: diff.clone(),
+            theirs: theirs.clone(),
+            ours: ours.clone(),
         }
     }
 }

@@ -198,8 +198,7 @@ fn a_failure_without_a_request_is_an_answer_too() {
     let error = Error::new(ErrorKind::UndoConflict, "cannot undo").detail(Detail::Conflicts(vec![Conflict {
         path: "f0".into(),
         changed_by: vec!["t2".into()],
-        by_another_program: false,
-        diff: None,
+        ..Conflict::default()
     }]));
     let answer = to_value(failure(&error, None, Shape::Multi, NextStep::to_string)).unwrap();
     assert_eq!(answer["conflicts"], json!(["f0"]));

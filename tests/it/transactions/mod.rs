@@ -5,3 +5,5 @@ mod cancelled;
 mod checks;
 mod open;
 mod panics;
+mod programs;
+mod staged_links;

@@ -43,6 +43,22 @@ fn what_it_changes_is_one_transaction_or_nothing() {
     assert_eq!(root.read("sub/b.txt"), "two\n");
     session.done("commit_transaction", &json!({"transaction_id": staged["transaction_id"]}));
     assert_eq!(root.read("sub/b.txt"), "1\n");
+    // Symlinks and folders as well, with what is staged by edits.
+    let staged = json!({"command": ["sh", "-c", "ln -s a.txt l; mkdir -m 700 private"], "stage": true});
+    let id = session.done("run_command", &staged)["transaction_id"].clone();
+    let files = json!([{"file_path": root.name("private/new"), "content": "n\n"},
+        {"file_path": root.name("l"), "rename_to": root.name("link")}]);
+    session.done("stage_edits", &json!({"transaction_id": id, "files": files}));
+    let preview = session.done("preview_transaction", &json!({"transaction_id": id}));
+    assert!(["symlink_to", "private/new", "link"].iter().all(|it| preview.to_string().contains(it)), "{preview}");
+    assert!(!root.path("l").is_symlink() && !root.path("private").exists());
+    session.done("commit_transaction", &json!({"transaction_id": id, "plan_hash": preview["plan_hash"]}));
+    assert_eq!(std::fs::read_link(root.path("link")).unwrap().to_str(), Some("a.txt"));
+    assert_eq!(root.read("private/new"), "n\n");
+    // The path is that of the workspace, wherever the program wrote it.
+    let set_id = session.failed("run_command", &shell("echo more >> a.txt; chmod 4755 a.txt"), "VALIDATION_FAILED");
+    let error = set_id["error"].as_str().unwrap();
+    assert!(error.starts_with("a.txt would") && !set_id.to_string().contains(".txedit"), "{set_id}");
     for wrong in [
         json!({"command": []}),
         json!({"command": ["true"], "folder": "../sub"}),

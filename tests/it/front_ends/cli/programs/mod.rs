@@ -1,9 +1,11 @@
 //! `txedit run`: what a program does in a view becomes one transaction, or nothing.
 
 mod beside;
+mod closed;
 mod everywhere;
 mod left_out;
 mod raced;
+mod staged;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -130,6 +132,18 @@ fn one_that_fails_changes_nothing() {
     assert_eq!(tree(&here.path()), before);
     nothing_stays(&here);
     assert_eq!(here.run(&["log", "--json"]).exits(0).json()["transactions"], json!([]));
+    // One that never ran did nothing that could be kept.
+    let missing = run(&mut here.command(&["run", "--json", "--keep-on-failure", "no-such-program"])).exits(7).json();
+    assert!(missing["error"].as_str().unwrap().contains("could not be started"), "{missing}");
+    assert_eq!(
+        (&missing["error_code"], &missing["outcome"]),
+        (&json!("PROGRAM_FAILED"), &json!("unchanged")),
+        "{missing}"
+    );
+    let of_shell = ran(&here, &["--json", "--keep-on-failure"], "chmod 755 b; no-such-program").exits(0).json();
+    assert_eq!(of_shell["program"]["ended"], json!("exit status: 127"), "{of_shell}");
+    here.run(&["undo"]).exits(0);
+    nothing_stays(&here);
     let kept = ran(&here, &["--json", "--keep-on-failure"], "echo 1 > a; exit 3").exits(0).json();
     assert_eq!(kept["program"]["ended"], json!("exit status: 3"), "{kept}");
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "1\n");

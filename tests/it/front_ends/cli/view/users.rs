@@ -38,7 +38,7 @@ pub(in crate::front_ends::cli) fn give(path: &Path) {
 }
 
 /// The program as that user.
-fn as_user(here: &Workspace, program: &Path, line: &[&str]) -> Ran {
+pub(in crate::front_ends::cli) fn as_user(here: &Workspace, program: &Path, line: &[&str]) -> Ran {
     Ran::from(of(here, Command::new("setpriv"), program, line).output().unwrap())
 }
 
