@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::compare::{Below, WrittenAt, WrittenDifference, look};
 use super::conflicts::DIFFED_BYTES;
 use super::selection::{Choice, Selection};
 use super::verify::is_unchanged;
@@ -14,7 +15,7 @@ use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot;
 use crate::engine::view::{RealPaths, WorkspaceView};
 use crate::error::{Conflict, Error, ErrorKind, Result};
-use crate::fs::{FileKind, Handle, Metadata, Name, Stat};
+use crate::fs::{FileKind, Name};
 use crate::limits;
 use crate::request::{Change, FileRequest, HeldFile, IfExists, Mode};
 use crate::text::diff;
@@ -27,22 +28,16 @@ const OWNER_READS: u32 = 0o400;
 
 /// Compares a view with the workspace below.
 pub(super) struct Collector<'a> {
-    engine: &'a Engine,
-    view: &'a WorkspaceView<'a>,
+    pub(super) engine: &'a Engine,
+    pub(super) view: &'a WorkspaceView<'a>,
     /// What was written; `None` once the view has no folder any more.
     layer: Option<WrittenLayer<'a>>,
     before: &'a TreeBefore,
     selection: Selection,
-    cancel: &'a CancelToken,
+    pub(super) cancel: &'a CancelToken,
     pub(super) files: Vec<FileRequest>,
     pub(super) left_out: LeftOut,
     pub(super) conflicts: Vec<Conflict>,
-}
-
-/// What is in the workspace at a path.
-struct Below {
-    folder: Handle,
-    stat: Stat,
 }
 
 impl<'a> Collector<'a> {
@@ -287,47 +282,6 @@ impl<'a> Collector<'a> {
         Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
     }
 
-    /// What makes a file or symlink another than the one below; `None` if nothing does but its times.
-    fn difference(&self, made: &WrittenAt<'_>, below: &Below) -> Result<Option<WrittenDifference>> {
-        let (workspace, view, now) = (&self.engine.workspace, &self.view.workspace, made.now);
-        let kind = if now.kind == WrittenKind::File { FileKind::File } else { FileKind::Symlink };
-        let Some((folder, name)) = made.place().filter(|_| kind == below.stat.kind) else {
-            return Ok(Some(WrittenDifference::Content));
-        };
-        let lower = Name::new(&below.folder, name);
-        if kind == FileKind::Symlink {
-            let is_same = made.content()? == workspace.read_link(lower)?;
-            return Ok((!is_same).then_some(WrittenDifference::Content));
-        }
-        let is_owner = (now.user, now.group) == (below.stat.user, below.stat.group);
-        if now.size != below.stat.size || !is_owner && !self.is_copy() {
-            return Ok(Some(WrittenDifference::Content));
-        }
-        let folder = view.open_beneath(&view.root, folder)?;
-        let (old, new) = (workspace.open_file(lower)?, view.open_file(Name::new(&folder, name))?);
-        if !self.is_copy() && workspace.attributes(&old)?.extended != view.attributes(&new)?.extended {
-            return Ok(Some(WrittenDifference::Content));
-        }
-        let digest = |of, file| snapshot::digest(of, file, now.size, self.cancel);
-        if digest(workspace, &old)? != digest(view, &new)? {
-            return Ok(Some(WrittenDifference::Content));
-        }
-        Ok((now.mode != below.stat.mode).then_some(WrittenDifference::Mode(now.mode)))
-    }
-
-    /// Gives a file of a copy the owner and attributes that a copy does not have.
-    fn carry_metadata(&self, path: &Path, below: &Below) -> Result<()> {
-        let (workspace, view) = (&self.engine.workspace, &self.view.workspace);
-        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
-        let old = workspace.open_file(Name::new(&below.folder, name))?;
-        let folder = view.open_beneath(&view.root, folder)?;
-        let new = view.open_file(Name::new(&folder, name))?;
-        let (stat, attributes) = (view.stat_handle(&new)?, view.attributes(&new)?);
-        let now = Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None };
-        let (user, group, attributes) = (below.stat.user, below.stat.group, workspace.attributes(&old)?);
-        view.set_metadata(&new, &now, &Metadata { user, group, attributes, ..now.clone() })
-    }
-
     /// Puts the file or symlink of the view in its place.
     fn make(&mut self, made: &WrittenAt<'_>, if_exists: IfExists) -> Result<()> {
         let path = made.path;
@@ -393,35 +347,7 @@ impl<'a> Collector<'a> {
         is_unchanged(self.engine.workspace.protocol, self.before, path, &below.stat)
     }
 
-    fn is_copy(&self) -> bool {
+    pub(super) fn is_copy(&self) -> bool {
         matches!(self.view.view, View::Copy(_))
     }
-}
-
-fn look(layer: &WrittenLayer<'_>, path: &Path) -> Result<Option<WrittenFile>> {
-    layer.look(path).map_err(|e| Error::io("look at", path, e))
-}
-
-/// A file or symlink of the view.
-struct WrittenAt<'a> {
-    layer: &'a WrittenLayer<'a>,
-    path: &'a Path,
-    now: WrittenFile,
-}
-
-impl<'a> WrittenAt<'a> {
-    fn content(&self) -> Result<Vec<u8>> {
-        self.layer.content(self.path, self.now.kind).map_err(|e| Error::io("read", self.path, e))
-    }
-
-    /// Its folder and its name.
-    fn place(&self) -> Option<(&'a Path, &'a std::ffi::OsStr)> {
-        self.path.parent().zip(self.path.file_name())
-    }
-}
-
-/// What makes a file another than the one below.
-enum WrittenDifference {
-    Mode(u32),
-    Content,
 }

@@ -8,6 +8,7 @@
 //! changes after that moment; the plan is verified by both once more, under its locks.
 
 mod changes;
+mod compare;
 mod conflicts;
 mod selection;
 mod staged;

@@ -106,10 +106,6 @@ impl Claimed<'_> {
             let is_wrong = !is_folder(path) || why == "it is not empty" && is_empty;
             return if is_wrong && !self.compared.is_touched(path) { Err("it does not".to_owned()) } else { Ok(()) };
         }
-        if let Some((path, _)) = warning.split_once(MAY_BE_LEFT) {
-            self.inside(Path::new(path))?;
-            return Ok(());
-        }
         if let Some((path, rest)) = warning.split_once(" had ")
             && let Some((links, _)) = rest.split_once(" hard links; ")
         {
@@ -230,23 +226,19 @@ pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
     report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
 }
 
-/// The text of a warning about folders whose removal failed before it was known whether they exist.
-const MAY_BE_LEFT: &str = " may be left, which the undone transaction had made: ";
-
-/// The folders that an answer says had to stay, or may have, because it is no longer known which they are.
+/// The folders that an answer says had to stay.
 pub(super) fn told_to_stay(files: &UserFiles, warnings: &[String]) -> BTreeSet<PathBuf> {
     let is_told = |path: &Path| {
-        let path = format!("{ROOT}/{}", path.display());
-        let stays = [format!("{path} stays, "), format!("{path}{MAY_BE_LEFT}"), "had made are left: ".to_owned()];
-        warnings.iter().any(|told| stays.iter().any(|stays| told.contains(stays)))
+        let stays = format!("{ROOT}/{} stays, ", path.display());
+        warnings.iter().any(|told| told.contains(&stays))
     };
     let folders = files.iter().filter(|(_, entry)| entry.kind == FileKind::Folder).map(|(path, _)| path);
     folders.filter(|path| is_told(path)).cloned().collect()
 }
 
-/// Returns whether an answer says that folders are left, because it is no longer known which they are.
+/// Returns whether an answer says that folders may have other metadata, because it is no longer known what they had.
 pub(super) fn leaves_folders(answer: &Result<ScenarioAnswer, Error>) -> bool {
-    let says = |told: &String| told.contains("had made are left: ");
+    let says = |told: &String| told.contains("had removed may have another mode and owner: ");
     match answer {
         Ok(ScenarioAnswer::Report(report)) => warnings(report).any(says),
         Ok(ScenarioAnswer::Recovered(all)) => all.iter().any(|one| says(&one.reason())),
@@ -275,12 +267,7 @@ impl ScenarioWorld {
                 }
                 // An act that was done before repeats its old answer.
                 let told = warnings(report).filter(|_| !report.already_applied);
-                told.into_iter().try_for_each(|warning| {
-                    if warning.contains(MAY_BE_LEFT) && !doing.failed {
-                        return Err(format!("no call failed; the warning says {warning:?}"));
-                    }
-                    claimed.judge_warning(warning)
-                })
+                told.into_iter().try_for_each(|warning| claimed.judge_warning(warning))
             }
             Ok(ScenarioAnswer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => dropped.map_or(Ok(()), |opened| claimed.judge_dropped(opened)),

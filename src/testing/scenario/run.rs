@@ -74,8 +74,8 @@ pub(super) struct ScenarioPending {
     pub(super) waits: bool,
     /// The paths that others changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
-    /// True if it is unknown which folders a transaction had made: history was pruned since, or could not be read, as
-    /// reported.
+    /// True if it is unknown which metadata folders had that a transaction removed: history was pruned since, or could not be
+    /// read, as reported.
     pub(super) leaves_folders: bool,
     /// The files as a recovery would leave them now.
     pub(super) logical: Arc<UserFiles>,
