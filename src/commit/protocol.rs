@@ -17,6 +17,9 @@ use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, See
 use crate::journal::{Header, JournalState, Record};
 use crate::limits;
 
+/// Folders, by path and identity.
+pub type PlacedFolders = HashSet<(PathBuf, Identity)>;
+
 /// The steps and the decisions.
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {
@@ -68,7 +71,7 @@ pub struct Protocol {
     /// Whether the edits of a request may be made again while they are swapped: [`have_entries`].
     pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// Whether the folder at a path is one of those that were made there again, by path and identity: [`is_made_again`].
-    pub is_made_again: fn(&HashSet<(PathBuf, Identity)>, &(PathBuf, Identity)) -> bool,
+    pub is_made_again: fn(&PlacedFolders, &(PathBuf, Identity)) -> bool,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
     pub room_for: fn(bool, u64) -> u64,
 }
@@ -143,7 +146,7 @@ pub fn have_entries(files: usize, asked_by: &[Option<FileIndex>]) -> bool {
 
 /// Returns whether a folder is one of those that were made again: it goes with the transaction that made the first of them.
 #[must_use]
-pub fn is_made_again(again: &HashSet<(PathBuf, Identity)>, there: &(PathBuf, Identity)) -> bool {
+pub fn is_made_again(again: &PlacedFolders, there: &(PathBuf, Identity)) -> bool {
     again.contains(there)
 }
 

@@ -4,19 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::history;
+use crate::commit::protocol::PlacedFolders;
 use crate::engine::store::state::StateFolder;
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::journal::{Journal, Record};
 
-/// Folders, by path and identity.
-pub(crate) type Made = HashSet<(PathBuf, Identity)>;
-
 /// The folders that were made again: by undoing an undo of `reverted`, or by undoing a transaction that had removed one
 /// of its folders, or had put a file in its place. If several were undone together, one of them may have made the folder
 /// that stays: it is the older one's now.
-pub(crate) fn made_again(state: &StateFolder, reverted: &Journal) -> Result<Made> {
-    let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
+pub(crate) fn made_again(state: &StateFolder, reverted: &Journal) -> Result<PlacedFolders> {
+    let mut made: PlacedFolders = reverted.entries.iter().filter_map(made_by).collect();
     let paths: HashSet<PathBuf> = made.iter().map(|(path, _)| path.clone()).collect();
     // The folders that other transactions made at these paths.
     let mut made_there: HashMap<String, Vec<(PathBuf, Identity)>> = HashMap::new();

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::paths::RevertedPaths;
 use super::reversal::Reversal;
+use crate::commit::protocol::PlacedFolders;
 use crate::engine::Engine;
 use crate::engine::history::folders_before::metadata_of;
-use crate::engine::history::made_folders::{Made, made_again};
+use crate::engine::history::made_folders::made_again;
 use crate::engine::store::state::StateFolder;
 use crate::error::Result;
 use crate::fs::{FileKind, Metadata, Name, Stat};
@@ -150,7 +151,7 @@ fn is_made(
     state: &StateFolder,
     entry: EntryIndex,
     there: &Identity,
-    again: &mut HashMap<usize, Made>,
+    again: &mut HashMap<usize, PlacedFolders>,
 ) -> Result<bool> {
     let steps = reversal.steps(entry);
     if steps.iter().any(|step| reversal.record(*step).change.folder_after() == Some(there)) {

@@ -29,12 +29,12 @@ pub(super) fn folder_report(path: &Path) -> FileReport {
 /// The entries of folders that no report tells of: of those to which nothing happens, those that the report of a file stands
 /// for which took the place of one above, and those in which there is something else, unless somebody asked for them.
 fn untold_folders(reversal: &Reversal<'_>, now: &IndexVec<EntryIndex, PresentTarget>) -> HashSet<EntryIndex> {
-    let changes = |entry: EntryIndex, record: &Record| match record.change {
+    let happens = |entry: EntryIndex, record: &Record| match record.change {
         RecordedChange::Folder { .. } => now[entry].within.is_some(),
         RecordedChange::RemoveFolder { .. } => !now[entry].is_folder,
         _ => true,
     };
-    let changed = reversal.entries.numbered().filter(|(entry, record)| changes(*entry, record));
+    let changed = reversal.entries.numbered().filter(|(entry, record)| happens(*entry, record));
     let used: HashSet<&Path> = changed.flat_map(|(_, record)| record.path.as_path().ancestors().skip(1)).collect();
     let became_file = reversal.entries.iter().filter(|it| matches!(it.change, RecordedChange::FolderToFile { .. }));
     let became_file: HashSet<&Path> = became_file.map(|record| record.path.as_path()).collect();
@@ -48,7 +48,7 @@ fn untold_folders(reversal: &Reversal<'_>, now: &IndexVec<EntryIndex, PresentTar
             }
             _ => false,
         };
-        is_along || !changes(*entry, record)
+        is_along || !happens(*entry, record)
     };
     reversal.entries.numbered().filter(is_untold).map(|(entry, _)| entry).collect()
 }

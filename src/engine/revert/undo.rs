@@ -144,7 +144,7 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Report> {
         let going = RefCell::default();
-        let attempt = |attempt| self.revert(found, what, options, attempt > 1, &mut warnings, &going, run);
+        let attempt = |attempt| self.revert(found, what, options, (attempt > 1, &going), &mut warnings, run);
         let is_of_folder = |error: &Error| {
             let path = error.path().map(|path| path.strip_prefix(self.root()).unwrap_or(path));
             path.is_some_and(|path| going.borrow().contains(path))
@@ -159,9 +159,8 @@ impl Engine {
         found: &mut StateLookup,
         what: RevertWhat<'_>,
         options: &UndoOptions,
-        again: bool,
+        (again, going): (bool, &RefCell<BTreeSet<PathBuf>>),
         warnings: &mut Vec<String>,
-        going: &RefCell<BTreeSet<PathBuf>>,
         run: Run<'a>,
     ) -> Result<Transaction<'a>> {
         let (state, to_revert) = self.to_revert(found, what)?;

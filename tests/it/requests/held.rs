@@ -23,6 +23,11 @@ fn outside(parent: &Path, content: &[u8]) -> PathBuf {
     folder
 }
 
+/// Bytes of which no two pieces are alike.
+fn content(size: usize) -> Vec<u8> {
+    (0..size).map(|at| u8::try_from(at / 4099 % 251).unwrap()).collect()
+}
+
 fn take(to: &str, folder: &Path, path: &str) -> FileRequest {
     let held = HeldFile::new(folder, path).unwrap();
     FileRequest::new(to, Change::Take { held, if_exists: IfExists::Replace })
@@ -134,7 +139,7 @@ fn a_file_that_is_written_after_it_was_read_is_not_taken() {
 #[test]
 fn a_file_that_is_used_up_goes_piece_by_piece() {
     let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
-    let content: Vec<u8> = (0..40_u32 << 20).map(|at| (at / 4099) as u8).collect();
+    let content = content(40 << 20);
     let folder = outside(scratch.path(), &content);
     let file = folder.join("sub/file");
     let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
@@ -178,7 +183,7 @@ fn a_file_that_is_used_up_and_written_meanwhile_is_not_taken() {
 #[test]
 fn a_file_with_two_names_that_are_used_up_comes_in_twice() {
     let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
-    let content: Vec<u8> = (0..20_u32 << 20).map(|at| (at / 4099) as u8).collect();
+    let content = content(20 << 20);
     let folder = outside(scratch.path(), &content);
     fs::hard_link(folder.join("sub/file"), folder.join("second")).unwrap();
     let take = |to: &str, path: &str| {
