@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from typing import List
 from unittest import mock
@@ -106,16 +107,36 @@ class Ending(WorkspaceTest):
         self.assertEqual(process.returncode, -signal.SIGINT, err)
         self.assertIn("files: rolled_back", err)
 
+    def test_a_second_ctrl_c_does_not_wait_for_the_program(self) -> None:
+        script = (
+            "import sys, txedit\n"
+            "def tell(_): print('started', flush=True)\n"
+            "try:\n"
+            "    txedit.run(['sh', '-c', 'rm a.txt; echo x; sleep 60'], on_output=tell, root=sys.argv[1])\n"
+            "except KeyboardInterrupt as error:\n"
+            "    print(error.args[0].outcome, flush=True)\n"
+        )
+        process = python(script, self.root)
+        assert process.stdout is not None
+        self.assertEqual(process.stdout.readline(), "started\n")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        # The program may have been so quick that it had answered before the second one came.
+        self.assertIn(out, ("unknown\n", "unchanged\n"), err)
+        # The program discards what was done; nothing of it is ever seen here.
+        self.assertEqual(self.tree(), self.before)
+
     def test_a_commit_that_is_done_when_the_time_is_over_succeeds(self) -> None:
-        # The check passes as it is interrupted: too late to cancel anything is then told as a commit.
         for timeout in (0.0, 0.001, 0.005, 0.01, 0.02, 0.05):
             self.put("a.txt", "one\n")
             try:
                 report = txedit.apply(
                     {"files": [edit("a.txt", "one", "1")]}, root=self.root, options=Options(timeout=timeout)
                 )
-            except (txedit.TimedOut, txedit.NoAnswer):
-                # Before it watches signals the program is ended without an answer, and has done nothing.
+            except txedit.TimedOut as error:
+                self.assertIn(error.outcome, ("unchanged", "rolled_back"))
                 self.assertEqual(self.text("a.txt"), "one\n")
             else:
                 self.assertEqual(self.text("a.txt"), "1\n")
@@ -125,6 +146,19 @@ class Ending(WorkspaceTest):
         what = txedit.Interruption({"success": True, "transaction_id": "T"})
         self.assertEqual((what.outcome, what.transaction_id), ("committed", "T"))
         self.assertEqual(txedit.Interruption({}).outcome, "unknown")
+
+
+class Requests(WorkspaceTest):
+    def test_a_request_that_cannot_be_kept_is_told(self) -> None:
+        with mock.patch("tempfile.TemporaryFile", side_effect=OSError(28, "No space left on device")):
+            with self.assertRaisesRegex(txedit.IoFailed, "No space left"):
+                txedit.apply_patch("x", root=self.root)
+
+    def test_a_long_request_is_sent_whole(self) -> None:
+        text = "\u00fc\u20ac line\n" * 1_000_000
+        with txedit.transaction(self.root, options=Options(durability="process")) as t:
+            t.create("long.txt", text)
+        self.assertEqual(self.text("long.txt"), text)
 
 
 class Threads(WorkspaceTest):

@@ -97,7 +97,7 @@ def replace(
 
 
 def run(
-    command: Sequence[Union[AnyPath]],
+    command: Sequence[AnyPath],
     *,
     label: Optional[str] = None,
     only: Iterable[str] = (),

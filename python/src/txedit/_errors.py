@@ -124,7 +124,8 @@ class Interruption:
     That is no class of its own, since Python ends as a shell expects it only for ``KeyboardInterrupt`` itself.
 
     Attributes:
-        outcome: ``committed`` if the commit had begun and was finished; else as in ``TxeditError``.
+        outcome: ``committed`` if the commit had begun and was finished; else as in ``TxeditError``. After a second
+            Ctrl-C it is ``unknown``: the program ends by itself, and ``log`` has what it committed.
         transaction_id: what was committed, or what failed, if the answer names it.
         answer: the whole answer of the program; empty if there is none.
     """

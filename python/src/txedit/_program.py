@@ -112,13 +112,16 @@ def _command(arguments: Sequence[Argument], root: Optional[StrPath], options: Op
 def _stdin(request: Optional[bytes]) -> IO[bytes]:
     if request is None:
         return open(os.devnull, "rb")
-    file = tempfile.TemporaryFile()
     try:
-        file.write(request)
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
+        file = tempfile.TemporaryFile()
+        try:
+            file.write(request)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+    except OSError as error:
+        raise own("WRITE_FAILED", f"the request cannot be written to a temporary file: {error}") from error
     return file
 
 
@@ -176,16 +179,20 @@ def _answer(conversation: _Conversation, timeout: Optional[float]) -> Dict[str, 
     try:
         is_in_time = conversation.read(None if timeout is None else time.monotonic() + timeout)
     except KeyboardInterrupt:
-        conversation.interrupt()
-        conversation.process.wait()
-        raise KeyboardInterrupt(Interruption(_parsed(conversation) or {})) from None
+        try:
+            conversation.interrupt()
+            answer = _parsed(conversation, conversation.process.wait())
+        except KeyboardInterrupt:
+            # A second one: the program ends by itself, and what it did is in the log.
+            answer = None
+        raise KeyboardInterrupt(Interruption(answer or {})) from None
     except BaseException:
         conversation.interrupt()
         raise
     if not is_in_time:
         conversation.interrupt()
     status = conversation.process.wait()
-    answer = _parsed(conversation)
+    answer = _parsed(conversation, status)
     if answer is None:
         raise _no_answer(conversation, status)
     _add_output(answer, conversation)
@@ -197,7 +204,10 @@ def _answer(conversation: _Conversation, timeout: Optional[float]) -> Dict[str, 
     raise error
 
 
-def _parsed(conversation: _Conversation) -> Optional[Dict[str, Any]]:
+def _parsed(conversation: _Conversation, status: int) -> Optional[Dict[str, Any]]:
+    if status == -signal.SIGINT:
+        # Calls that change files watch signals before they do, and then end with an answer.
+        return dict(own("CANCELLED", "the program was interrupted before it changed a file").answer)
     try:
         answer = json.loads(conversation.stdout.decode("utf-8"))
     except ValueError:
