@@ -16,7 +16,6 @@ from support import WorkspaceTest, edit, wait_until
 from txedit import Options
 
 
-
 class Errors(WorkspaceTest):
     def setUp(self) -> None:
         super().setUp()
@@ -220,9 +219,8 @@ class Errors(WorkspaceTest):
             self.fails(kind, code, lambda: self.apply(edit("a.txt", "one", "1"), options=options))
 
     def test_a_program_that_is_another_one_gives_no_answer(self) -> None:
-        error = self.fails(
-            txedit.NoAnswer, "NO_ANSWER", lambda: txedit.log(root=self.root, options=Options(program=sys.executable)), "unknown"
-        )
+        act = lambda: txedit.log(root=self.root, options=Options(program=sys.executable))
+        error = self.fails(txedit.NoAnswer, "NO_ANSWER", act, "unknown")
         self.assertIn("status 2", error.message)
 
 

@@ -138,6 +138,23 @@ class Transactions(WorkspaceTest):
             t.edit("c", "b", "B")
         self.assertEqual((self.text("a"), self.text("c")), ("new", "B"))
 
+    def test_a_mode_comes_in_addition_before_and_after_other_changes(self) -> None:
+        for name in "abcd":
+            self.put(name, name)
+        with txedit.transaction(self.root) as t:
+            t.set_mode("a", 0o700)
+            t.write("a", "A")
+            t.set_mode("b", 0o700)
+            t.rename("b", "B")
+            t.rename("c", "C")
+            t.set_mode("C", 0o700)
+            t.set_mode("d", 0o700)
+            t.edit("d", "d", "D")
+        self.assertEqual(len(t.report.file_results), 4)
+        for name, text in {"a": "A", "B": "b", "C": "c", "d": "D"}.items():
+            self.assertEqual(self.text(name), text)
+            self.assertEqual(os.stat(os.path.join(self.root, name)).st_mode & 0o777, 0o700, name)
+
     def test_2000_files_are_one_transaction(self) -> None:
         for index in range(1_000):
             self.put(f"many/{index % 10}/{index}.txt", f"number {index}\n")

@@ -14,9 +14,7 @@ from ._options import AnyPath, Argument, Options, StrPath
 from ._program import OnOutput, call
 from ._request import Match, encoded
 
-Format = Literal[
-    "plan", "diff", "envelope", "search-replace", "workspace-edit", "ast-grep", "rustc", "ruff", "eslint"
-]
+Format = Literal["plan", "diff", "envelope", "search-replace", "workspace-edit", "ast-grep", "rustc", "ruff", "eslint"]
 
 
 def apply(

@@ -180,7 +180,11 @@ def error_for(answer: Mapping[str, Any], exit_status: Optional[int] = None) -> T
 def own(code: str, message: str, hint: str = "", outcome: str = "unchanged") -> TxeditError:
     """An error that the module finds by itself, in the form of an answer."""
     answer = {
-        "success": False, "error_code": code, "error": message, "recovery_hint": hint, "outcome": outcome,
+        "success": False,
+        "error_code": code,
+        "error": message,
+        "recovery_hint": hint,
+        "outcome": outcome,
     }
     return error_for(answer)
 

@@ -12,6 +12,9 @@ from ._options import AnyPath, Options, StrPath
 from ._request import Edit, FileEntry, IfExists, Match, Request, path_text
 from ._search import literal_edit, paths_of, region_edit, require_equal
 
+#: The fields of a file entry beside which there are neither edits nor another path.
+_WHOLE = frozenset({"content", "delete", "symlink_to", "make_folder", "remove_folder"})
+
 
 class Transaction:
     """Changes of files that are committed together at the end of a ``with`` block: all of them, or none.
@@ -141,7 +144,7 @@ class Transaction:
         self._require_open()
         source, target = path_text(old), path_text(new)
         entry = self._by_path.get(self._key(source))
-        if entry is None or "edits" not in entry or "rename_to" in entry:
+        if entry is None or "rename_to" in entry or not _WHOLE.isdisjoint(entry):
             entry = {"file_path": source}
             self._add(entry)
         entry["rename_to"] = target
@@ -195,8 +198,8 @@ class Transaction:
         Raises:
             EditNotApplied: the pattern was found nowhere, or not as often as expected.
             InvalidRequest: the transaction has a change of a file that was found already: call ``replace`` before it.
-                Or, with ``word``, ``regex`` or a line break in one of the texts, a file is not UTF-8, its diff is longer than
-                64 KiB, or lines with different endings are joined or removed.
+                Or, with ``word``, ``regex`` or a line break in one of the texts, a file is not UTF-8, its diff is
+                longer than 64 KiB, or lines with different endings are joined or removed.
         """
         self._require_open()
         found = _commands.replace(
@@ -226,7 +229,8 @@ class Transaction:
             require_equal(found.files, planned.file_results)
         for entry in entries:
             self._add(entry)
-        return replace(found, files=tuple(replace(file, file_path=path) for path, file in zip(paths_found, found.files)))
+        files = tuple(replace(file, file_path=path) for path, file in zip(paths_found, found.files))
+        return replace(found, files=files)
 
     @property
     def _files(self) -> List[FileEntry]:
@@ -238,8 +242,14 @@ class Transaction:
 
     def _add(self, entry: FileEntry) -> None:
         self._require_open()
+        key = self._key(entry["file_path"])
+        earlier = self._by_path.get(key)
+        if earlier is not None and set(earlier) == {"file_path", "mode"}:
+            # A mode comes in addition to what is said of the file later.
+            earlier.update(entry)
+            return
         self._files.append(entry)
-        self._by_path[self._key(entry["file_path"])] = entry
+        self._by_path[key] = entry
 
     def _content(
         self, path: AnyPath, text: str, if_exists: IfExists, encoding: Optional[str], mode: Optional[int]
@@ -259,8 +269,7 @@ class Transaction:
         """The entry that takes an edit of a path."""
         self._require_open()
         entry = self._entry(path)
-        is_other = {"content", "delete", "symlink_to", "make_folder", "remove_folder"}
-        if entry is None or not is_other.isdisjoint(entry):
+        if entry is None or not _WHOLE.isdisjoint(entry):
             entry = {"file_path": path}
             self._add(entry)
         return entry
