@@ -72,7 +72,7 @@ const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
 
 /// What stands at the top of the repository; the last three are of a work tree, not of the project.
-const TOP: [&str; 20] = [
+const TOP: [&str; 21] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -88,6 +88,7 @@ const TOP: [&str; 20] = [
     "docs",
     "examples",
     "journal-format.md",
+    "python",
     "rustfmt.toml",
     "src",
     "tests",
