@@ -2,12 +2,16 @@
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 import unittest
 from typing import Dict, List
 
 import txedit
+
+# A shell ignores it for what it starts in the background, and that is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STATE = ".txedit"
 
