@@ -111,7 +111,7 @@ pub(crate) struct CommitWalk<'a> {
     each: bool,
     trash: &'a Trash,
     pub run: Run<'a>,
-    /// The folders from which others were removed.
+    /// What was given back behind the commit.
     given_back: GivenBack,
     /// The result, filled while the steps are performed.
     pub committed: &'a mut Committed,

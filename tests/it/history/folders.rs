@@ -1,14 +1,18 @@
 //! Undo of what became of folders: removed and made again, in the place of files and symlinks, by several transactions.
 
 use std::fs;
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
 use txedit::error::Correction;
+use txedit::fs::OsFs;
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::report::Operation;
-use txedit::{ErrorKind, NextStep, Report, Result, UndoOptions};
+use txedit::testing::Errno;
+use txedit::{Engine, ErrorKind, NextStep, Outcome, Report, Result, UndoOptions};
 
-use crate::support::workspace::{Tree, Workspace, running};
+use crate::support::workspace::{Tree, Workspace, running, settings};
 
 fn committed(workspace: &Workspace, files: &[Value]) -> String {
     workspace.apply(&json!({ "files": files })).unwrap().transaction.unwrap()
@@ -305,4 +309,41 @@ fn what_was_written_into_a_folder_that_went_is_told_by_its_undo() {
     assert_eq!(told(&undo), 1, "{undo:?}");
     workspace.undo(Some(&since)).unwrap();
     workspace.tree().restorable().assert_same(&before);
+}
+
+/// Whatever cannot be read of history, a folder is removed, or is told, or nothing is changed.
+#[test]
+fn a_folder_that_history_does_not_tell_of_stays_and_is_told() {
+    let mut told = 0;
+    for nth in 1.. {
+        let workspace = Workspace::with(&[("z", "z\n")]);
+        committed(&workspace, &[creates("g/h")]);
+        workspace.undo(None).unwrap();
+        redo(&workspace);
+        let before = workspace.tree().restorable();
+        let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+        let reads = |call: &FaultCall| call.path.to_string_lossy().contains("/.txedit/history/");
+        faults.add(
+            Rule::fail(nth, Errno::IO.raw_os_error())
+                .matching(move |call| call.operation == FaultOperation::OpenFile && reads(call)),
+        );
+        let engine = Engine::with_fs(Arc::clone(&faults) as Arc<_>, workspace.root(), settings()).unwrap();
+        match engine.undo(None, false, running()) {
+            Ok(report) if workspace.path("g").exists() => {
+                let is_told = |warning: &String| warning.contains("g stays, which a redo may have made");
+                assert!(report.warnings.iter().any(is_told), "{nth}: {report:?}");
+                assert!(!workspace.path("g/h").exists(), "{nth}: {report:?}");
+                told += 1;
+            }
+            Ok(report) => assert!(!workspace.path("g").exists(), "{nth}: {report:?}"),
+            Err(error) => {
+                assert_eq!(error.outcome(), Outcome::Unchanged, "{nth}: {error}");
+                workspace.tree().restorable().assert_same(&before);
+            }
+        }
+        if faults.fired() == 0 {
+            break;
+        }
+    }
+    assert!(told > 0, "no call that fails leaves it unknown whose the folder is");
 }

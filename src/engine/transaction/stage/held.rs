@@ -51,8 +51,9 @@ fn use_up(workspace: &Workspace, source: &SourceFile, slot: &Handle, cancel: &Ca
     if (stat.identity, stat.size) != (snapshot.stat.identity, snapshot.stat.size) {
         return Err(snapshot::changed(&path, "changed since it was read"));
     }
-    // The name goes first: a file with holes is seen by nobody, whatever happens. It may have had others, which are
-    // copied as well, perhaps at this moment.
+    // The name goes first: a file with holes is seen by nobody, whatever happens. If it has others, or had, it stays whole:
+    // they are copied as well, perhaps at this moment, or are somebody else's.
+    let is_alone = snapshot.stat.links == 1 && stat.links == 1;
     workspace.fs().unlink(name).map_err(io("take away"))?;
     let (mut at, size) = (0, snapshot.stat.size);
     while at < size {
@@ -62,8 +63,9 @@ fn use_up(workspace: &Workspace, source: &SourceFile, slot: &Handle, cancel: &Ca
         if copied == 0 {
             return Err(snapshot::changed(&path, "became shorter since it was read"));
         }
-        if copied < size && snapshot.stat.links == 1 {
-            // Where that cannot be done, the copy takes room of its own until the file is closed.
+        // A file of one piece is freed as it is closed.
+        if copied < size && is_alone {
+            // Where that cannot be done, the copy takes room of its own until then.
             let _ = workspace.fs().free_range(&file, at, copied);
         }
         at += copied;
