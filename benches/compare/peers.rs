@@ -103,6 +103,24 @@ fn old_and_new(papers: &Papers) -> (String, String) {
     job.pairs[0].clone()
 }
 
+/// Replaces the text in the files of the list.
+fn sed(papers: &Papers) -> String {
+    let (old, new) = old_and_new(papers);
+    format!("xargs -0 sed -i 's/{old}/{new}/g' < \"$1\"")
+}
+
+/// Finds the files that have the text, and replaces it there.
+fn grep_and_sed(papers: &Papers) -> String {
+    let (old, new) = old_and_new(papers);
+    format!("grep -rlZ --exclude-dir=.txedit '{old}' . | xargs -0 sed -i 's/{old}/{new}/g'")
+}
+
+fn run_in_view(script: &str, papers: &Papers) -> Command {
+    let mut command = txedit("power");
+    command.args(["run", "--", "sh", "-c", script, "sh"]).arg(&papers.list);
+    command
+}
+
 fn with_command(mut command: Command, arguments: &[&str]) -> Command {
     command.args(arguments);
     command
@@ -126,14 +144,22 @@ pub(crate) const TX_REPLACE: Contender = Contender::new("txedit replace", |paper
     with_command(txedit("power"), &["replace", &old, &new])
 })
 .with_state();
-pub(crate) const TX_RUN: Contender = Contender::new("txedit run -- sed -i", |papers, _| {
-    let (old, new) = old_and_new(papers);
-    let script = format!("xargs -0 sed -i 's/{old}/{new}/g' < \"$1\"");
-    let mut command = txedit("power");
-    command.args(["run", "--", "sh", "-c", &script, "sh"]).arg(&papers.list);
-    command
-})
-.with_state();
+pub(crate) const TX_RUN: Contender =
+    Contender::new("txedit run -- sed -i", |papers, _| run_in_view(&sed(papers), papers)).with_state();
+pub(crate) const TX_RUN_SEARCH: Contender =
+    Contender::new("txedit run -- grep | sed -i", |papers, _| run_in_view(&grep_and_sed(papers), papers)).with_state();
+/// The least that a view and a commit of it need: an overlay, what was written copied to its place, one sync.
+pub(crate) const OVERLAY: Contender = Contender::new("sed -i in an overlay, cp, sync", |papers, _| {
+    let inside = format!("mount -t overlay -o \"$2\" overlay \"$PWD\" && cd \"$PWD\" && {}", sed(papers));
+    let script = format!(
+        "mkdir -p .overlay/upper .overlay/work && \
+         layers=lowerdir=$PWD,upperdir=$PWD/.overlay/upper,workdir=$PWD/.overlay/work && \
+         unshare --mount sh -c '{}' sh \"$1\" \"$layers\" && \
+         cp -r --preserve=mode .overlay/upper/. . && rm -rf .overlay && sync -f .",
+        inside.replace('\'', "'\\''")
+    );
+    shell(&script, &[&papers.list])
+});
 pub(crate) const TX_CHECK_VIEW: Contender =
     Contender::new("txedit, a check in a view", |papers, _| checked("view", papers)).with_state();
 pub(crate) const TX_CHECK_TREE: Contender =
@@ -143,11 +169,9 @@ pub(crate) const GIT_SYNC: Contender =
         .needing("git");
 pub(crate) const GIT: Contender =
     Contender::new("git apply", |papers, _| shell("git apply \"$1\"", &[&papers.patch])).needing("git");
-pub(crate) const SED: Contender = Contender::new("sed -i", |papers, _| {
-    let (old, new) = old_and_new(papers);
-    let script = format!("xargs -0 sed -i 's/{old}/{new}/g' < \"$1\"");
-    shell(&script, &[&papers.list])
-});
+pub(crate) const SED: Contender = Contender::new("sed -i", |papers, _| shell(&sed(papers), &[&papers.list]));
+pub(crate) const SEARCH: Contender =
+    Contender::new("grep | sed -i", |papers, _| shell(&grep_and_sed(papers), &[&papers.list]));
 pub(crate) const SD: Contender = Contender::new("sd", |papers, tools| {
     let (old, new) = old_and_new(papers);
     let script = format!("xargs -0 \"$2\" --fixed-strings {old} {new} < \"$1\"");

@@ -6,8 +6,9 @@ use crate::Result;
 use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
-    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, PERL, PYTHON, READ, RENAME, SD, SD_FIND, SED,
-    SYNCFS, TX, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, WRITE,
+    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PYTHON, READ, RENAME, SD, SD_FIND,
+    SEARCH, SED, SYNCFS, TX, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH,
+    WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -74,8 +75,11 @@ fn the_long_ones() -> Vec<Row> {
     let tree = corpus::sources(100_000, OLD, 100);
     let files = tree.keys().filter(|path| corpus::has(&tree[*path], OLD)).cloned().collect();
     let job = Job { files, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
+    let (given, found) = ((tree.clone(), job.clone()), (tree.clone(), job));
     let program =
-        row("1,000 of 100,000 files, by a program", (tree.clone(), job), vec![TX_RUN, SED], vec![goal(&SED, 1.5)]);
+        row("1,000 of 100,000 files, by a program", given, vec![TX_RUN, OVERLAY, SED], vec![goal(&OVERLAY, 1.5)]);
+    let who = vec![TX_RUN_SEARCH, SEARCH];
+    let searching = row("1,000 of 100,000 files, by a program that finds them", found, who, vec![goal(&SEARCH, 1.5)]);
     let first = tree.keys().find(|path| corpus::has(&tree[*path], OLD)).cloned().into_iter().collect();
     let one = Job { files: first, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
     let checks =
@@ -84,6 +88,7 @@ fn the_long_ones() -> Vec<Row> {
     let huge = row("100 edits in 1 GB", large(1 << 30, 100), vec![TX, FSYNC], Vec::new());
     vec![
         Row { rounds: 5, ..program },
+        Row { rounds: 5, ..searching },
         Row { rounds: 5, ..checks },
         Row { rounds: 3, churned: true, ..churned },
         Row { rounds: 1, memory: Some(150), ..most },

@@ -129,6 +129,7 @@ fn corrected(correction: &Correction) -> String {
                 .to_owned()
         }
         Correction::NarrowSearch => "search fewer files with --glob, or allow more with --max-files".to_owned(),
+        Correction::WriteFewer => "let folders that need not be committed be real with --through DIR".to_owned(),
         Correction::LeaveOut => "the new text is there already: leave the edit out, if that is all".to_owned(),
         Correction::AfterEdit { edit } => {
             format!("search for the text that edit {} leaves, or put this edit in front of it", edit + 1)

@@ -19,6 +19,8 @@ pub enum Correction {
     SearchOther,
     /// Search fewer files, or allow more of them to change.
     NarrowSearch,
+    /// Have the program write fewer files, or let folders be real that need not be committed.
+    WriteFewer,
     /// Leave the edit out, if its new text, which is in the file already, is all that is wanted.
     LeaveOut,
     /// Write the edit for the text that an earlier edit of the request leaves.
@@ -81,6 +83,7 @@ impl fmt::Display for Correction {
             }
             Self::SearchOther => f.write_str("other paths or globs of SearchTree, or SearchTree::hidden"),
             Self::NarrowSearch => f.write_str("fewer paths of SearchTree, or a higher ReplaceGuard::max_files"),
+            Self::WriteFewer => f.write_str("fewer files, or folders that are real: Settings::through"),
             Self::LeaveOut => f.write_str("leave the edit out, if the new text there is what is wanted"),
             Self::AfterEdit { edit } => write!(f, "search for the text that edit {} leaves", edit + 1),
             Self::AfterStaged => f.write_str("search for the text that is staged: Engine::preview(…)"),

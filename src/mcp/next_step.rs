@@ -76,6 +76,9 @@ fn corrected(correction: &Correction) -> String {
         Correction::NarrowSearch => {
             "search fewer files with `include` and `exclude`, or send a higher `max_files`".to_owned()
         }
+        Correction::WriteFewer => {
+            "have the command write fewer files; whoever starts txedit can let folders be real (`through`)".to_owned()
+        }
         Correction::LeaveOut => "new_string is there already: leave the edit out, if that is all".to_owned(),
         Correction::AfterEdit { edit } => {
             format!("send an old_string that fits what edits[{edit}] leaves, or put this edit in front of it")

@@ -8,10 +8,12 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{Mode, fchmod, fstat};
 
+use super::folders::each_folder;
 use crate::cancel::CancelToken;
 use crate::identity::Timestamp;
 use crate::path::STATE_FOLDER;
@@ -36,29 +38,34 @@ impl TreeBefore {
     pub(crate) fn of(
         root: &Path,
         clock: BorrowedFd<'_>,
-        left_out: &dyn Fn(&Path) -> bool,
+        left_out: &(dyn Fn(&Path) -> bool + Sync),
         cancel: &CancelToken,
     ) -> io::Result<Self> {
-        let mut before = Self { inodes: HashMap::new(), keys: RandomState::new(), since: next_tick(clock, cancel)? };
-        let mut folders = vec![PathBuf::new()];
-        while let Some(folder) = folders.pop() {
+        let before = Self { inodes: HashMap::new(), keys: RandomState::new(), since: next_tick(clock, cancel)? };
+        let inodes = Mutex::new(HashMap::new());
+        each_folder(&|folder| {
             go_on(cancel)?;
-            match before.list(root, &folder, left_out, &mut folders) {
+            match before.list(root, folder, left_out) {
                 // Nobody can have read what is in a folder that is closed, or is gone.
-                Err(e) if is_out_of_reach(&e) => {}
-                listed => listed?,
+                Err(e) if is_out_of_reach(&e) => Ok(Vec::new()),
+                listed => {
+                    let (listed, folders) = listed?;
+                    inodes.lock().unwrap_or_else(PoisonError::into_inner).extend(listed);
+                    Ok(folders)
+                }
             }
-        }
-        Ok(before)
+        })?;
+        Ok(Self { inodes: inodes.into_inner().unwrap_or_else(PoisonError::into_inner), ..before })
     }
 
+    /// The inode at each name in a folder, and the folders in it.
     fn list(
-        &mut self,
+        &self,
         root: &Path,
         folder: &Path,
-        left_out: &dyn Fn(&Path) -> bool,
-        folders: &mut Vec<PathBuf>,
-    ) -> io::Result<()> {
+        left_out: &(dyn Fn(&Path) -> bool + Sync),
+    ) -> io::Result<(Vec<(u64, u64)>, Vec<PathBuf>)> {
+        let (mut inodes, mut folders) = (Vec::new(), Vec::new());
         // Some file systems list other numbers than a file has.
         let mut lists_inodes = None;
         for entry in fs::read_dir(root.join(folder))? {
@@ -70,13 +77,13 @@ impl TreeBefore {
             let inode = || entry.metadata().ok().map(|metadata| metadata.ino());
             let lists_inodes = *lists_inodes.get_or_insert_with(|| inode() == Some(entry.ino()));
             if let Some(inode) = if lists_inodes { Some(entry.ino()) } else { inode() } {
-                self.inodes.insert(self.key(&path), inode);
+                inodes.push((self.key(&path), inode));
             }
             if entry.file_type()?.is_dir() {
                 folders.push(path);
             }
         }
-        Ok(())
+        Ok((inodes, folders))
     }
 
     fn key(&self, path: &Path) -> u64 {
@@ -103,17 +110,17 @@ impl TreeBefore {
     pub(crate) fn changed_since(
         &self,
         root: &Path,
-        left_out: &mut dyn FnMut(&Path) -> bool,
+        left_out: &(dyn Fn(&Path) -> bool + Sync),
         cancel: &CancelToken,
     ) -> io::Result<Vec<PathBuf>> {
-        let mut changed = Vec::new();
-        let mut folders = vec![PathBuf::new()];
-        while let Some(folder) = folders.pop() {
+        let changed = Mutex::new(Vec::new());
+        each_folder(&|folder| {
             go_on(cancel)?;
-            let entries = match fs::read_dir(root.join(&folder)) {
-                Err(e) if is_out_of_reach(&e) => continue,
+            let entries = match fs::read_dir(root.join(folder)) {
+                Err(e) if is_out_of_reach(&e) => return Ok(Vec::new()),
                 entries => entries?,
             };
+            let mut folders = Vec::new();
             for entry in entries {
                 let entry = entry?;
                 let path = folder.join(entry.file_name());
@@ -125,11 +132,12 @@ impl TreeBefore {
                 if now.is_dir() {
                     folders.push(path);
                 } else if !self.was_at(&path, now.ino()) || changed_at(&now) >= self.since {
-                    changed.push(path);
+                    changed.lock().unwrap_or_else(PoisonError::into_inner).push(path);
                 }
             }
-        }
-        Ok(changed)
+            Ok(folders)
+        })?;
+        Ok(changed.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -197,7 +205,7 @@ mod tests {
         fs::rename(root.join("sub/c"), root.join("b")).unwrap();
         fs::write(root.join("sub/new"), "").unwrap();
         assert!(!is_unchanged("a") && !is_unchanged("b") && is_unchanged("sub"));
-        let mut seen = before.changed_since(&root, &mut |_| false, &cancel).unwrap();
+        let mut seen = before.changed_since(&root, &|_| false, &cancel).unwrap();
         seen.sort();
         assert_eq!(seen, ["a", "b", "sub/d", "sub/new"].map(PathBuf::from));
     }

@@ -12,6 +12,7 @@
 mod before;
 mod control;
 mod copy;
+mod folders;
 mod held;
 mod layer;
 mod mounts;

@@ -198,7 +198,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::HashMismatch => "Read the file again, then send the edits with the hash of what you read.",
         K::ConcurrentModification => "Another program changed the file: read it again, then retry.",
         K::LockTimeout => "Another transaction holds these folders: retry in a few seconds.",
-        K::DiskFull => "Free some disk space, then send the same request again.",
+        K::DiskFull => "Free some disk space, then do the same again.",
         K::ReadOnlyFs => "Name files on a file system that can be written to.",
         K::WriteFailed => "Read the error, check the disk, then retry.",
         K::CheckFailed => "Read the output of the check, correct the edits, then send the whole request again.",
@@ -220,7 +220,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::ChecksNotAllowed => "Send the request without `check`, or have it allowed with --allow-checks.",
         K::DelegateFailed => "Read the delegate's output in the message; no file was changed by it.",
         K::Timeout => "Retry, with a longer timeout or a smaller request.",
-        K::Cancelled => "Nothing was changed; send the request again when it is wanted.",
+        K::Cancelled => "Nothing was changed; do the same again when it is wanted.",
         K::ReadOnlyMode => "Use dry_run: true, or start the server without --read-only.",
         K::UnknownError => "Read the message; if it does not tell what is true of the files, read them.",
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::compare::{Below, WrittenAt, WrittenDifference, look};
 use super::conflicts::DIFFED_BYTES;
@@ -14,7 +15,7 @@ use crate::engine::Engine;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot;
 use crate::engine::view::{RealPaths, WorkspaceView};
-use crate::error::{Conflict, Error, ErrorKind, Result};
+use crate::error::{Conflict, Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Name};
 use crate::limits;
 use crate::request::{Change, FileRequest, HeldFile, IfExists, Mode};
@@ -68,7 +69,7 @@ impl<'a> Collector<'a> {
         let written = layer.written(limits::FILES).map_err(|e| match e.kind() {
             io::ErrorKind::FileTooLarge => {
                 let message = format!("the program wrote {e}, which is more than one transaction can have");
-                Error::new(ErrorKind::RequestTooLarge, message)
+                Error::new(ErrorKind::RequestTooLarge, message).with_next([NextStep::Correct(Correction::WriteFewer)])
             }
             io::ErrorKind::PermissionDenied => {
                 let message = format!("cannot look into what the program wrote and closed to itself: {e}");
@@ -327,10 +328,14 @@ impl<'a> Collector<'a> {
     pub(super) fn changed_meanwhile(&mut self, real: &RealPaths) -> Result<Dropped> {
         let workspace = &self.engine.workspace;
         let own: HashSet<PathBuf> = self.files.iter().map(|file| file.path.as_path().to_owned()).collect();
-        let selection = &mut self.selection;
-        let mut is_left_out = |path: &Path| real.has(path) || selection.of(path, true) == Choice::Ignored;
+        let selection = Mutex::new(&mut self.selection);
+        let is_ignored = |path: &Path| {
+            let mut selection = selection.lock().unwrap_or_else(PoisonError::into_inner);
+            selection.of(path, true) == Choice::Ignored
+        };
         let root = workspace.fs().path_to(&workspace.root);
-        let walked = self.before.changed_since(&root, &mut is_left_out, self.cancel);
+        let is_left_out = |path: &Path| real.has(path) || is_ignored(path);
+        let walked = self.before.changed_since(&root, &is_left_out, self.cancel);
         check_cancelled(self.cancel)?;
         let mut changed = walked.map_err(|e| Error::io("list", workspace.root.path(), e))?;
         changed

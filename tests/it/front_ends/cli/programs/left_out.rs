@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{is_here, ran, tree, workspace};
+use crate::support::is_full;
 
 #[test]
 fn what_is_ignored_excluded_special_or_of_version_control_is_left_out_and_counted() {
@@ -151,6 +152,24 @@ fn folders_keep_the_bits_that_they_were_made_with() {
     let tree = tree(&here.path());
     let told = ["sub/new", "sub/new/deep", "shared"].map(|name| tree[std::path::Path::new(name)].clone());
     assert_eq!(told, ["folder 2755", "folder 3777", "folder 2770"]);
+}
+
+/// More files than a transaction can have: what is to be done about it is said.
+#[test]
+fn more_than_one_transaction_can_have_is_refused() {
+    if !is_here() || !is_full() {
+        return;
+    }
+    let here = workspace();
+    let before = tree(&here.path());
+    let many = format!("mkdir many; cd many; seq {} | xargs touch", txedit::limits::FILES);
+    let json = ran(&here, &["--json"], &many).exits(2).json();
+    assert_eq!((&json["error_code"], &json["outcome"]), (&json!("REQUEST_TOO_LARGE"), &json!("unchanged")), "{json}");
+    assert!(json["recovery_hint"].as_str().unwrap().contains("--through DIR"), "{json}");
+    assert_eq!(tree(&here.path()), before);
+    here.write("more", "x\n");
+    ran(&here, &["--through", "many"], "seq 3 | sed s,^,many/, | xargs touch; rm more").exits(0);
+    assert!(!here.path().join("more").exists());
 }
 
 #[test]
