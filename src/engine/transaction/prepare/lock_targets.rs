@@ -77,7 +77,7 @@ impl Engine {
                 .iter()
                 .zip(&places)
                 .all(|((path, missing), now)| *path == now.path && *missing == now.missing.len())
-                && again.values().all(|(stat, _)| locks.holds(stat));
+                && again.iter().all(|(path, (stat, _))| parents.contains_key(path) && locks.holds(stat));
             if !same {
                 drop((locks, parents, again));
                 patience.pause(self.root())?;

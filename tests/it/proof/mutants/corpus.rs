@@ -334,7 +334,7 @@ const NOTICED: [Noticed; 37] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 44] = [
+const OTHERS: [(&str, &str); 45] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_in_the_place_of_a_symlink_has_what_is_beneath_it", "none: a path, before the protocol"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
@@ -350,6 +350,7 @@ const OTHERS: [(&str, &str); 44] = [
     ("a_folder_that_cannot_be_looked_at_may_be_left", "warnings_that_are_not_true_are_seen"),
     ("a_folder_that_comes_while_paths_are_resolved_is_not_taken_for_missing", "none: a path, before the protocol"),
     ("a_folder_that_gets_its_mode_back_is_named", "none: a plan, before the protocol"),
+    ("a_folder_that_moves_to_another_name_of_the_request_is_no_panic", "none: a path, before the protocol"),
     ("a_folder_that_is_dropped_is_gone", "none: a deletion that a person asks for"),
     ("a_folder_that_is_gone_in_spite_of_an_error_is_not_said_to_stay", "warnings_that_are_not_true_are_seen"),
     ("a_folder_that_is_there_again_is_no_conflict", "none: a plan, before the protocol"),
