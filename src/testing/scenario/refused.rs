@@ -298,11 +298,19 @@ impl ScenarioRefusal<'_> {
 
     /// Other places of a path's content: the other end of each folder or file that others moved.
     fn other_ends(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
-        self.foreigners.done.iter().flat_map(|(deed, _)| {
-            let (ScenarioDeed::Move(one, other) | ScenarioDeed::Exchange(one, other)) = deed else { return Vec::new() };
-            let ends = [(one, other), (other, one)].into_iter();
-            ends.filter_map(|(from, to)| Some(Path::new(from).join(path.strip_prefix(to).ok()?))).collect()
-        })
+        let mut ends = BTreeSet::from([path.to_owned()]);
+        // The last comes first: what it moved may have been moved before.
+        for (deed, _) in self.foreigners.done.iter().rev() {
+            let (ScenarioDeed::Move(one, other) | ScenarioDeed::Exchange(one, other)) = deed else { continue };
+            let before = |at: &PathBuf| {
+                let ends = [(one, other), (other, one)].into_iter();
+                ends.filter_map(|(from, to)| Some(Path::new(from).join(at.strip_prefix(to).ok()?))).collect::<Vec<_>>()
+            };
+            let more: Vec<PathBuf> = ends.iter().flat_map(before).collect();
+            ends.extend(more);
+        }
+        ends.remove(path);
+        ends.into_iter()
     }
 
     /// Returns whether it is old again, and others changed the new file and changed it back.
