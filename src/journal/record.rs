@@ -21,6 +21,11 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// The chain behind a line with this digest.
+    pub(super) const fn after(last: Option<Digest>) -> Self {
+        Self { last }
+    }
+
     /// The digest of a line: over the hex digits of the previous line (none for the first), then the JSON bytes.
     #[must_use]
     pub fn next(&mut self, json: &[u8]) -> Digest {
@@ -277,6 +282,23 @@ impl HeaderLine {
     }
 }
 
+/// The path of an entry, as text or in hex digits.
+fn path_of(text: Option<Cow<'_, str>>, hex: Option<String>) -> Result<RelPath, &'static str> {
+    let path = match (text, hex) {
+        (Some(text), None) => OsString::from(text.into_owned()),
+        (None, Some(hex)) => {
+            let path = OsString::from_vec(from_hex(&hex).ok_or("a path in hex digits")?);
+            // A path has one spelling.
+            if path.to_str().is_some() {
+                return Err("a path in hex digits that is not UTF-8");
+            }
+            path
+        }
+        _ => return Err("one path"),
+    };
+    RelPath::new(path).map_err(|_| "a path inside the workspace")
+}
+
 impl<'a> EntryLine<'a> {
     fn new(entry: EntryIndex, record: &'a Record) -> Self {
         let path = record.path.as_path().as_os_str();
@@ -292,23 +314,16 @@ impl<'a> EntryLine<'a> {
         }
     }
 
+    /// The path alone.
+    pub(super) fn path(self) -> Result<RelPath, &'static str> {
+        path_of(self.path, self.path_hex)
+    }
+
     pub(super) fn read(self, entry: EntryIndex, version: u64) -> Result<Record, &'static str> {
         if self.slot != slot_name(entry) {
             return Err("the slot of its place");
         }
-        let path = match (self.path, self.path_hex) {
-            (Some(text), None) => OsString::from(text.into_owned()),
-            (None, Some(hex)) => {
-                let path = OsString::from_vec(from_hex(&hex).ok_or("a path in hex digits")?);
-                // A path has one spelling.
-                if path.to_str().is_some() {
-                    return Err("a path in hex digits that is not UTF-8");
-                }
-                path
-            }
-            _ => return Err("one path"),
-        };
-        let path = RelPath::new(path).map_err(|_| "a path inside the workspace")?;
+        let path = path_of(self.path, self.path_hex)?;
         let before = self.before.map(|s| s.read(version)).transpose()?;
         let after = self.after.map(|s| s.read(version)).transpose()?;
         let staged = self.staged.map(|i| i.read()).transpose()?;

@@ -1,7 +1,7 @@
 //! Decodes records. A journal is untrusted input: if anything does not verify, all of it is refused.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use super::{Header, Journal, Record, VERSION};
 use crate::digest::Digest;
 use crate::index::{EntryIndex, IndexVec};
 use crate::limits;
+use crate::path::RelPath;
 
 /// Why bytes are not a journal that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -117,6 +118,47 @@ pub fn header(from: impl BufRead) -> Result<Header, UnreadableJournal> {
     JournalLines::new(from).header()
 }
 
+/// What can still be read of a journal that does not verify as a whole: the header, if its own line does, and the paths of
+/// all entries whose lines do. A line verifies by the digits before it, and by those of the line before as they are written:
+/// damage to one line leaves the others as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Remains {
+    /// The first line.
+    pub header: Option<Header>,
+    /// The paths of the entries.
+    pub paths: Vec<RelPath>,
+}
+
+/// Reads what is left of a journal that does not verify.
+pub(crate) fn remains(mut from: impl BufRead) -> io::Result<Remains> {
+    let (mut remains, mut before, mut text) = (Remains::default(), None, Vec::new());
+    for line in 1..=limits::ENTRIES + 2 {
+        text.clear();
+        let most = limits::JOURNAL_LINE_BYTES as u64;
+        if from.by_ref().take(most).read_until(b'\n', &mut text)? == 0 || text.pop() != Some(b'\n') {
+            break;
+        }
+        let Some((written, json)) = divided(&text) else { continue };
+        let digest = Chain::after(before).next(json);
+        before = Some(written);
+        if digest != written {
+            continue;
+        }
+        if line == 1 {
+            remains.header = serde_json::from_slice::<HeaderLine>(json).ok().and_then(|header| header.read().ok());
+        } else if let Ok(entry) = serde_json::from_slice::<EntryLine<'_>>(json) {
+            remains.paths.extend(entry.path().ok());
+        }
+    }
+    Ok(remains)
+}
+
+/// The digest of a line, and its JSON.
+fn divided(text: &[u8]) -> Option<(Digest, &[u8])> {
+    let (digits, json) = text.get(..64).zip(text.get(65..)).filter(|_| text[64] == b' ')?;
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, json))
+}
+
 /// Reads and verifies line by line.
 struct JournalLines<R> {
     from: R,
@@ -176,12 +218,13 @@ impl<R: BufRead> JournalLines<R> {
             }
         }
         let is_last = self.from.fill_buf()?.is_empty();
-        let (digits, json) = match self.text.get(..64).zip(self.text.get(65..)) {
-            Some(parts) if self.text[64] == b' ' => parts,
-            _ => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
+        let is_divided = self.text.get(64) == Some(&b' ');
+        let (written, json) = match divided(&self.text) {
+            Some(parts) => parts,
+            None if is_divided => return Err(Corrupt::Digest { line }.into()),
+            None => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
         };
-        let written = std::str::from_utf8(digits).ok().and_then(|d| d.parse::<Digest>().ok());
-        if written != Some(self.chain.next(json)) {
+        if written != self.chain.next(json) {
             return Err(Corrupt::Digest { line }.into());
         }
         Ok((json, is_last))

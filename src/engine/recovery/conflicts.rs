@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::engine::recovery;
-use crate::engine::store::interrupted::{self, JournalStatus};
+use crate::engine::store::interrupted::{self, JournalStatus, TouchedPaths};
 use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
@@ -62,18 +62,24 @@ fn find_in(
     for id in list_ids(workspace, &section)? {
         // Read without its lock first: a process that only examines it holds the lock too. We hold the locks of its
         // targets, so a busy lock never means that its owner is alive.
-        let Some(journal) = peek(state, &section, &id)? else { continue };
-        let touches = journal.entries.iter().any(|record| {
-            let theirs = other.path_of(record.path.as_path());
+        let touched = peek(state, &section, &id)?;
+        let touches = |theirs: &RelPath| {
+            let theirs = other.path_of(theirs.as_path());
             paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
-        });
-        if touches
-            && matches!(
-                interrupted::examine(state, &id, &|_| false)?.0,
-                JournalStatus::Hot(..) | JournalStatus::Running
-            )
-        {
-            return Ok(Some(Touching { state: state.clone(), id }));
+        };
+        let is_in_the_way = match &touched {
+            TouchedPaths::None => false,
+            TouchedPaths::All(journal) => journal.entries.iter().any(|record| touches(&record.path)),
+            TouchedPaths::Some(paths) => paths.iter().any(touches),
+        };
+        if !is_in_the_way {
+            continue;
+        }
+        match interrupted::examine(state, &id, &|_| false)?.0 {
+            JournalStatus::Hot(..) | JournalStatus::Running | JournalStatus::Corrupt(_) => {
+                return Ok(Some(Touching { state: state.clone(), id }));
+            }
+            JournalStatus::Refused(_) | JournalStatus::Unfinished | JournalStatus::Untrusted(..) => {}
         }
     }
     Ok(None)
@@ -91,7 +97,11 @@ pub(crate) fn journal_of(
     }
     let in_one = |found: &StateLookup| -> Result<Option<Journal>> {
         let StateLookup::State(state) = found else { return Ok(None) };
-        state.section(Section::Transactions)?.map_or(Ok(None), |section| peek(state, &section, id))
+        let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
+        match peek(state, &section, id)? {
+            TouchedPaths::All(journal) => Ok(Some(journal)),
+            TouchedPaths::None | TouchedPaths::Some(_) => Ok(None),
+        }
     };
     if let Some(journal) = in_one(own)? {
         return Ok(Some((workspace.root.path().to_owned(), journal)));
@@ -114,12 +124,12 @@ fn named(root: &Handle, folder: &Handle) -> String {
     }
 }
 
-/// The journal of a transaction, if it verifies and was born there: no other can be in the way.
-fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Journal>> {
-    let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
-    match interrupted::read_born_here(&state.workspace, &folder, id) {
+/// What a transaction touches, if it was born there: no other can be in the way.
+fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<TouchedPaths> {
+    let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(TouchedPaths::None) };
+    match interrupted::touched_paths(&state.workspace, &folder, id) {
         // Its owner, or a process that recovers it, has just moved it.
-        Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
+        Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(TouchedPaths::None),
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::since::{RevertWhat, ToRevert, committed_of, effective};
-use crate::engine::history;
+use crate::engine::history::{self, HistoryEntry, untrusted, whole_history};
 use crate::engine::report::Report;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::{Engine, Run, UndoOptions};
@@ -19,11 +19,14 @@ impl Engine {
         self.undo_chosen(options, run, |state| {
             let undone = history::reverted(state)?;
             let mut chosen = HashSet::new();
-            for loaded in history::history(state)?.rev() {
-                let Header { id, reverts, .. } = loaded?.journal.header;
+            for entry in whole_history(state)?.rev() {
                 if chosen.len() == count {
                     break;
                 }
+                let Header { id, reverts, .. } = match entry? {
+                    HistoryEntry::Ours(loaded) => loaded.journal.header,
+                    HistoryEntry::Untrusted(untrusted) => return Err(untrusted.may_be_newest()),
+                };
                 if reverts.is_empty() && !undone.contains_key(&id) {
                     chosen.insert(id);
                 }
@@ -35,6 +38,7 @@ impl Engine {
                 };
                 return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log]));
             }
+            untrusted::refuse_newer(state, chosen.iter().map(String::as_str).min(), &|_, _| true)?;
             Ok(chosen)
         })
     }

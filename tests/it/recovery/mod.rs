@@ -1,5 +1,6 @@
 //! What recovery reads and what it does: the journal, the state folder, a rollback that is not whole.
 
+mod damaged;
 mod examined;
 mod half_done;
 mod journal_format;

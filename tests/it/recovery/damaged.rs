@@ -1,0 +1,75 @@
+//! The journal of an interrupted transaction is damaged in one byte: nobody builds upon files that may be half-done.
+
+use std::path::Path;
+use std::time::Duration;
+
+use txedit::error::NextStep;
+use txedit::fs::sim::{Action, SimFs};
+use txedit::{Edit, ErrorKind, Outcome, Request, Run, UndoOptions};
+
+use super::lost::{edits, engine, killed_before};
+
+/// Flips a bit in the JSON of a line, from 0.
+fn damage(sim: &SimFs, journal: &Path, line: usize) {
+    let mut bytes = sim.read(journal).unwrap();
+    let start: usize = bytes.split(|byte| *byte == b'\n').take(line).map(|line| line.len() + 1).sum();
+    bytes[start + 70] ^= 1;
+    sim.write_in_place(journal, bytes).unwrap();
+}
+
+#[test]
+fn what_touches_its_files_is_refused_until_somebody_decides() {
+    // The header, the entries of `a` and of `b`, and the seal.
+    for (line, known) in [(0, ["a", "b"].as_slice()), (1, &["b"]), (2, &["a"]), (3, &["a", "b"])] {
+        let (sim, folder) = killed_before("journal.done", &edits());
+        sim.create("/w/c", "old c").unwrap();
+        let (engine, id) = (engine(&sim, 5), Path::new(&folder).file_name().unwrap().to_str().unwrap());
+        damage(&sim, &Path::new(&folder).join("journal"), line);
+        for path in known {
+            let request = Request::new().edit(*path, Edit::replace("new", "newer"));
+            for request in [request.clone(), request.dry_run(true)] {
+                let error = engine.apply(&request, Run::default()).unwrap_err();
+                let told = (error.kind(), error.outcome());
+                assert_eq!(told, (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{line}: {error:?}");
+                let of_it = |step: &NextStep| match step {
+                    NextStep::Discard { id: named } | NextStep::Recover { id: Some(named) } => named == id,
+                    _ => false,
+                };
+                assert!(error.next_steps().iter().any(of_it), "{line}: {error:?}");
+            }
+            assert_eq!(sim.read(Path::new("/w").join(path)).unwrap(), format!("new {path}").as_bytes());
+        }
+        // It says nothing of other files.
+        engine.apply(&Request::new().edit("c", Edit::replace("old", "new")), Run::default()).unwrap();
+        // After the decision nothing is in the way.
+        let discard = txedit::RecoverOptions::new().decision(txedit::Decision::Discard);
+        engine.recover(Some(id), discard).unwrap();
+        engine.apply(&Request::new().edit("b", Edit::replace("new", "newer")), Run::default()).unwrap();
+    }
+}
+
+/// It may have been committed, and be the newest.
+#[test]
+fn no_undo_takes_an_older_one_in_its_place() {
+    let sim = SimFs::new();
+    sim.make_folders("/w").unwrap();
+    for name in ["a", "b", "c"] {
+        sim.create(format!("/w/{name}"), format!("old {name}")).unwrap();
+    }
+    sim.advance(Duration::from_secs(60));
+    engine(&sim, 1).apply(&Request::new().edit("c", Edit::replace("old", "new")), Run::default()).unwrap();
+    sim.set_hook(|call| match call.to {
+        Some(name) if call.verb == "rename" && name.ends_with("journal.done") => Action::Kill,
+        _ => Action::Continue,
+    });
+    engine(&sim, 2).apply(&edits(), Run::default()).unwrap_err();
+    sim.clear_hook();
+    let engine = engine(&sim, 3);
+    let id = engine.status().unwrap().interrupted[0].id.clone();
+    damage(&sim, &Path::new("/w/.txedit/txn").join(id).join("journal"), 3);
+    for options in [UndoOptions::default(), UndoOptions::default().dry_run(true)] {
+        let error = engine.undo_last(1, &options, Run::default()).unwrap_err();
+        assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error:?}");
+    }
+    assert_eq!(sim.read("/w/c").unwrap(), b"new c");
+}
