@@ -4,7 +4,7 @@ pub mod bounds;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
@@ -241,10 +241,24 @@ pub fn is_escaped(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// A path for display, as [`one_line`].
+/// A path for display, as [`spelled`] and [`one_line`].
 #[must_use]
 pub fn shown(path: &Path) -> String {
-    one_line(&path.to_string_lossy()).into_owned()
+    one_line(&spelled(path)).into_owned()
+}
+
+/// A path as text: a byte that is not UTF-8 is written as `\xff`. With a replacement character instead, the path could be
+/// that of another file; this one is refused where it is sent back.
+pub(crate) fn spelled(path: &Path) -> String {
+    let mut text = String::with_capacity(path.as_os_str().len());
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
 }
 
 /// The number of names in a sentence.

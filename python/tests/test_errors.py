@@ -55,6 +55,13 @@ class Errors(WorkspaceTest):
         invalid("EMPTY_OLD_STRING", lambda: self.apply(edit("a.txt", "", "1")))
         invalid("DUPLICATE_FILE_PATH", lambda: self.apply(edit("a.txt", "one", "1"), edit("./a.txt", "two", "2")))
         invalid("PATH_TRAVERSAL", lambda: self.apply(edit("../a.txt", "one", "1")))
+
+        def by_two_names() -> None:
+            with txedit.transaction(self.root) as t:
+                t.edit("a.txt", "one", "1")
+                t.edit("sub/../a.txt", "two", "2")
+
+        invalid("PATH_TRAVERSAL", by_two_names)
         invalid("INVALID_PATTERN", lambda: txedit.replace("(", "x", regex=True, root=self.root))
         invalid("PATCH_PARSE_FAILED", lambda: txedit.apply_patch("no patch", root=self.root))
         invalid("REQUEST_TOO_LARGE", lambda: txedit.replace("x" * 200_000, "y", root=self.root))

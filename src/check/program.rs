@@ -39,13 +39,15 @@ pub struct LeftOut {
     pub folder_modes: Dropped,
     /// New folders with an owner or attributes other than those that the folder above gives.
     pub folder_metadata: Dropped,
+    /// New owners and attributes of files that were there before, in a copy, which has those of no file.
+    pub file_metadata: Dropped,
     /// Files in whose place a folder stays, since something in it is left out.
     pub in_the_way: Dropped,
 }
 
 impl LeftOut {
     /// The files by the word for the reason.
-    pub(crate) fn reasons(&self) -> [(&'static str, &Dropped); 7] {
+    pub(crate) fn reasons(&self) -> [(&'static str, &Dropped); 8] {
         [
             ("ignored", &self.ignored),
             ("excluded", &self.excluded),
@@ -53,6 +55,7 @@ impl LeftOut {
             ("special", &self.special),
             ("folder_mode", &self.folder_modes),
             ("folder_metadata", &self.folder_metadata),
+            ("file_metadata", &self.file_metadata),
             ("in_the_way", &self.in_the_way),
         ]
     }

@@ -50,6 +50,9 @@ pub struct Request {
     pub idempotency_key: Option<String>,
     /// A text for the log.
     pub label: Option<String>,
+    /// True if it was done already, in a view: a file that is read-only was so for whoever did it as well, who changed or
+    /// replaced it nevertheless.
+    pub(crate) was_done_in_view: bool,
 }
 
 /// The change of one file.

@@ -29,23 +29,26 @@ pub(crate) struct TreeBefore {
     inodes: HashMap<u64, u64>,
     keys: RandomState,
     since: Timestamp,
+    keeps_numbers: bool,
 }
 
 impl TreeBefore {
     /// Lists the names in `root`, before the view is made: what is changed between this and that is taken for a change of
     /// others while the view stands. `clock` is a folder of its own on the same file system, whose mode is set to what it
-    /// is. Nothing of the state folder is listed, and nothing that is `left_out`.
+    /// is. Nothing of the state folder is listed, and nothing that is `left_out`. An overlay lists other numbers than
+    /// some of its files have, and `keeps_numbers` is false: each file is looked at.
     pub(crate) fn of(
         root: &Path,
-        clock: BorrowedFd<'_>,
+        (clock, keeps_numbers): (BorrowedFd<'_>, bool),
         left_out: &(dyn Fn(&Path) -> bool + Sync),
         cancel: &CancelToken,
     ) -> io::Result<Self> {
-        let before = Self { inodes: HashMap::new(), keys: RandomState::new(), since: next_tick(clock, cancel)? };
+        let before =
+            Self { inodes: HashMap::new(), keys: RandomState::new(), since: next_tick(clock, cancel)?, keeps_numbers };
         let inodes = Mutex::new(HashMap::new());
         each_folder(&|folder| {
             go_on(cancel)?;
-            match before.list(root, folder, left_out) {
+            match before.list(root, folder, keeps_numbers, left_out) {
                 // Nobody can have read what is in a folder that is closed, or is gone.
                 Err(e) if is_out_of_reach(&e) => Ok(Vec::new()),
                 listed => {
@@ -63,11 +66,12 @@ impl TreeBefore {
         &self,
         root: &Path,
         folder: &Path,
+        keeps_numbers: bool,
         left_out: &(dyn Fn(&Path) -> bool + Sync),
     ) -> io::Result<(Vec<(u64, u64)>, Vec<PathBuf>)> {
         let (mut inodes, mut folders) = (Vec::new(), Vec::new());
-        // Some file systems list other numbers than a file has.
-        let mut lists_inodes = None;
+        // Something else may be mounted here.
+        let mut lists_inodes = (!keeps_numbers).then_some(false);
         for entry in fs::read_dir(root.join(folder))? {
             let entry = entry?;
             let path = folder.join(entry.file_name());
@@ -98,6 +102,11 @@ impl TreeBefore {
     /// Returns whether the file with this inode was at a path already.
     pub(crate) fn was_at(&self, path: &Path, inode: u64) -> bool {
         self.inodes.get(&self.key(path)) == Some(&inode)
+    }
+
+    /// Returns whether a folder has the same inode number as long as it exists.
+    pub(crate) const fn keeps_numbers(&self) -> bool {
+        self.keeps_numbers
     }
 
     /// A time after every change that is not one of others.
@@ -191,7 +200,8 @@ mod tests {
             fs::write(root.join(name), "one\n").unwrap();
         }
         let (opened, cancel) = (fs::File::open(&clock).unwrap(), CancelToken::new());
-        let before = TreeBefore::of(&root, opened.as_fd(), &|path| path == Path::new("sub/d"), &cancel).unwrap();
+        let before =
+            TreeBefore::of(&root, (opened.as_fd(), true), &|path| path == Path::new("sub/d"), &cancel).unwrap();
         let is_unchanged = |name: &str| {
             let now = root.join(name).symlink_metadata().unwrap();
             before.was_at(Path::new(name), now.ino()) && (now.is_dir() || changed_at(&now) < before.since())

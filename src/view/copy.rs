@@ -190,3 +190,23 @@ fn set_times(path: &Path, of: &Metadata) -> io::Result<()> {
     };
     Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another program puts it there after the file was looked at.
+    #[test]
+    fn a_symlink_in_the_place_of_a_file_is_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [file, link, copy] = ["file", "link", "copy"].map(|name| scratch.path().join(name));
+        fs::write(&file, "secret\n").unwrap();
+        symlink(&file, &link).unwrap();
+        let metadata = file.metadata().unwrap();
+        let error = copy_file(&link, &copy, &metadata, &mut 1_000, &mut false).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::LOOP.raw_os_error()));
+        assert!(!copy.exists());
+        copy_file(&file, &copy, &metadata, &mut 1_000, &mut false).unwrap();
+        assert_eq!(fs::read(&copy).unwrap(), b"secret\n");
+    }
+}

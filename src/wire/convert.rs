@@ -39,6 +39,7 @@ impl RequestJson {
             idempotent: false,
             idempotency_key: self.idempotency_key.filter(|key| validate::check_key(key, findings)),
             label: self.label,
+            was_done_in_view: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::check::{Dropped, ProgramRun};
-use crate::path::shown;
+use crate::wire::response::text;
 
 /// A program that was run in a view: what it was, and what of its work is not in the transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +34,7 @@ pub struct ProgramResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct LeftOutFiles {
-    /// `ignored`, `excluded`, `version_control`, `special`, `folder_mode`, `folder_metadata`, `in_the_way`.
+    /// `ignored`, `excluded`, `version_control`, `special`, `folder_mode`, `folder_metadata`, `file_metadata`, `in_the_way`.
     pub reason: &'static str,
     #[serde(flatten)]
     pub files: CountedFiles,
@@ -50,7 +50,7 @@ pub struct CountedFiles {
 
 impl From<&Dropped> for CountedFiles {
     fn from(dropped: &Dropped) -> Self {
-        Self { count: dropped.count, files: dropped.paths.iter().map(|path| shown(path)).collect() }
+        Self { count: dropped.count, files: dropped.paths.iter().map(|path| text(path)).collect() }
     }
 }
 

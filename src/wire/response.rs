@@ -1,14 +1,12 @@
 //! The answer to a request that succeeded, or would.
 
-use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::Serialize;
 
 use crate::check::CheckRun;
 use crate::engine::report::{FileReport, Operation, Report, Reverted};
-use crate::path::shown;
+use crate::path::{shown, spelled};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{FileRequest, Request};
 use crate::text::Applied;
@@ -325,18 +323,9 @@ pub(super) fn old_string(edit: &Edit) -> String {
     String::from_utf8_lossy(start).chars().take(OLD_STRING_CHARS).collect()
 }
 
-/// A path as JSON can represent it: a byte that is not UTF-8 is written as `\xff`. With a replacement character instead, the
-/// path could be that of another file; this one is refused where it is sent back.
+/// A path as JSON can represent it, as [`spelled`].
 pub(crate) fn text(path: &Path) -> String {
-    let mut text = String::with_capacity(path.as_os_str().len());
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    }
-    text
+    spelled(path)
 }
 
 #[cfg(test)]

@@ -276,6 +276,9 @@ class Transaction:
 
     def _key(self, path: str) -> str:
         """One name for a path, whether it is absolute, or relative to the root."""
+        if os.pardir in path.split(os.sep):
+            # Where it leads depends on symlinks, and the program refuses it.
+            return path
         full = os.path.normpath(os.path.join(self.root, path))
         within = os.path.join(self._real_root, "")
         return os.path.join(self.root, full[len(within) :]) if full.startswith(within) else full

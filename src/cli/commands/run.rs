@@ -102,6 +102,7 @@ fn notes(run: &ProgramRun) -> Vec<String> {
         files(&left_out.special, "left out, since they are pipes, sockets or devices"),
         files(&left_out.folder_modes, "left out of those that are folders: they keep their mode"),
         noted(&left_out.folder_metadata, "new folder", "made without the owner and attributes that the program gave"),
+        noted(&left_out.file_metadata, "file", "left with the owner and attributes that it had: a copy has neither"),
         files(&left_out.in_the_way, "left out, since a folder stays in their place that has something left out"),
         files(&run.changed_meanwhile, "changed meanwhile, which the program may have read before that"),
         behind,

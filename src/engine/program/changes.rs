@@ -246,6 +246,10 @@ impl<'a> Collector<'a> {
             self.left_out.in_the_way.note(path);
             return Ok(());
         }
+        let are_files = below.stat.kind == FileKind::File && now.kind == WrittenKind::File;
+        if self.is_copy() && are_files && self.has_metadata_of_its_own(&made)? {
+            self.left_out.file_metadata.note(path);
+        }
         let Some(differs) = self.difference(&made, &below)? else { return Ok(()) };
         if !self.is_unchanged(path, &below) {
             return self.conflict(path, Some(&below), Some(&made));

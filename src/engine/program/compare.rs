@@ -1,6 +1,6 @@
 //! Compares what a program left in a view with what is in the workspace.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::changes::Collector;
@@ -70,6 +70,22 @@ impl Collector<'_> {
             return Ok(Some(WrittenDifference::Content));
         }
         Ok((now.mode != below.stat.mode).then_some(WrittenDifference::Mode(now.mode)))
+    }
+
+    /// Returns whether the program gave a file of a copy an owner or attributes other than those that a copy has.
+    pub(super) fn has_metadata_of_its_own(&self, made: &WrittenAt<'_>) -> Result<bool> {
+        let Some((folder, name)) = made.place() else { return Ok(false) };
+        let view = &self.view.workspace;
+        let folder = view.open_beneath(&view.root, folder)?;
+        let (given, own) =
+            (view.inherited(&folder, false)?, view.attributes(&view.open_file(Name::new(&folder, name))?)?);
+        // The mode of a file is in its access list as well, and the copy gave it that.
+        let is_own = |name: &OsStr| !name.as_encoded_bytes().starts_with(b"system.posix_acl_");
+        let named = |list: &[(OsString, Vec<u8>)]| -> Vec<_> {
+            list.iter().filter(|(name, _)| is_own(name)).cloned().collect()
+        };
+        let is_given = (given.user, given.group) == (made.now.user, made.now.group);
+        Ok(!is_given || named(&given.attributes.extended) != named(&own.extended))
     }
 
     /// Gives a file of a copy the owner and attributes that a copy does not have.

@@ -128,6 +128,7 @@ impl Engine {
             if request.files.is_empty() {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
+            let request = &Request { was_done_in_view: true, ..request.clone() };
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
                 let verified = verify::verify(&ended.before, begun.protocol(), begun.targets(), request);

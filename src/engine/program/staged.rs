@@ -18,18 +18,20 @@ impl Engine {
         let (Some(layer), mut room) = (view.layer(), limits::REQUEST_BYTES) else { return Ok(request.clone()) };
         let mut files = Vec::new();
         for file in &request.files {
-            if let Change::Take { .. } = file.change {
-                self.check_stageable(view, &file.path)?;
-            }
-            files.push(in_memory(file, &layer, &mut room)?);
+            let old_mode = match file.change {
+                Change::Take { .. } => self.check_stageable(view, &file.path)?,
+                _ => None,
+            };
+            files.push(in_memory(file, &layer, old_mode, &mut room)?);
         }
         Ok(Request { files, ..request.clone() })
     }
 
-    /// Refuses a file with an owner, attributes or set-id bits that staging would not keep.
-    fn check_stageable(&self, view: &WorkspaceView<'_>, path: &Path) -> Result<()> {
+    /// Refuses a file with an owner, attributes or set-id bits that staging would not keep. Returns the mode of the file that
+    /// it takes the place of.
+    fn check_stageable(&self, view: &WorkspaceView<'_>, path: &Path) -> Result<Option<u32>> {
         let (workspace, seen) = (&self.workspace, &view.workspace);
-        let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+        let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(None) };
         let folder = seen.open_beneath(&seen.root, parent)?;
         let now = seen.open_file(Name::new(&folder, name))?;
         let (stat, attributes) = (seen.stat_handle(&now)?, seen.attributes(&now)?);
@@ -48,7 +50,7 @@ impl Engine {
             is_same && (given.user, given.group) == (stat.user, stat.group) && stat.mode & SET_ID == 0
         };
         if is_kept {
-            return Ok(());
+            return Ok(old.map(|old| old.mode));
         }
         let message = format!(
             "{} has an owner, attributes or set-id bits of its own, which cannot be staged: commit it at once, without --stage",
@@ -61,7 +63,12 @@ impl Engine {
 /// Set-user-id and set-group-id.
 const SET_ID: u32 = 0o6000;
 
-fn in_memory(file: &FileRequest, layer: &WrittenLayer<'_>, room: &mut u64) -> Result<FileRequest> {
+fn in_memory(
+    file: &FileRequest,
+    layer: &WrittenLayer<'_>,
+    old_mode: Option<u32>,
+    room: &mut u64,
+) -> Result<FileRequest> {
     let Change::Take { held, if_exists } = &file.change else { return Ok(file.clone()) };
     let path = held.path().as_path();
     let io = |e| Error::io("read", path, e);
@@ -73,5 +80,7 @@ fn in_memory(file: &FileRequest, layer: &WrittenLayer<'_>, room: &mut u64) -> Re
     })?;
     let content = layer.content(path, now.kind).map_err(io)?;
     let written = FileRequest::new(&*file.path, Change::Write { content, if_exists: *if_exists });
-    Ok(written.mode(Mode::Bits(now.mode & 0o777)))
+    // A mode that the program left as it was is not its change: whoever gives the file another one until the commit keeps it.
+    let is_changed = old_mode.is_none_or(|old| old & 0o777 != now.mode & 0o777);
+    Ok(if is_changed { written.mode(Mode::Bits(now.mode & 0o777)) } else { written })
 }

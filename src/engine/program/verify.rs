@@ -23,7 +23,9 @@ pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &Cancel
     let clock =
         clock.ok_or_else(|| Error::new(ErrorKind::NoView, "this file system has no descriptors").at(folder.path()))?;
     let root = workspace.fs().path_to(&workspace.root);
-    let before = TreeBefore::of(&root, clock.as_fd(), &|path| real.has(path), cancel);
+    let system = workspace.file_system(&workspace.root)?;
+    let clock = (clock.as_fd(), system.keeps_numbers);
+    let before = TreeBefore::of(&root, clock, &|path| real.has(path), cancel);
     check_cancelled(cancel)?;
     before.map_err(|e| Error::io("list", workspace.root.path(), e))
 }
@@ -31,8 +33,11 @@ pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &Cancel
 /// Returns whether what is at a path was there before the view was made, and nobody has changed it since; of a folder only
 /// whether it was there.
 pub(super) fn is_unchanged(protocol: &Protocol, before: &TreeBefore, path: &Path, now: &Stat) -> bool {
-    let is_old = || now.kind == FileKind::Folder || (protocol.is_before)(now.changed, before.since());
-    before.was_at(path, now.identity.inode) && is_old()
+    match now.kind {
+        FileKind::Folder if !before.keeps_numbers() => before.has(path),
+        FileKind::Folder => before.was_at(path, now.identity.inode),
+        _ => before.was_at(path, now.identity.inode) && (protocol.is_before)(now.changed, before.since()),
+    }
 }
 
 /// Verifies that a plan, of these targets as they were read, is about the files that the program saw, at the very paths at

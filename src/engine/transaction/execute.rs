@@ -207,6 +207,13 @@ impl<'a> CommitWalk<'a> {
             }
             CommitStep::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
+                Some(folder) if self.prepared.gate.is_some() => {
+                    let message = format!(
+                        "{} was moved or removed by the check, or by another program, with what the transaction has put there",
+                        folder.display()
+                    );
+                    Err(Error::new(ErrorKind::ConcurrentModification, message).at(folder))
+                }
                 Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
             },
             CommitStep::SetState(journal_state) => self.staging.transaction_mut().set_state(journal_state),

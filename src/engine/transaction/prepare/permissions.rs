@@ -26,13 +26,14 @@ impl<'a> Permissions<'a> {
     }
 
     /// Verifies that the file at a place can be edited, replaced, moved or deleted, or that a file can be made
-    /// there.
-    pub(super) fn check(&self, place: &ResolvedPath) -> Result<()> {
+    /// there. `may_be_read_only` is true if the file counts as writable without a write bit.
+    pub(super) fn check(&self, place: &ResolvedPath, may_be_read_only: bool) -> Result<()> {
         let Self { engine, user, parents, closed } = self;
         let path = || engine.root().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         let name = Name::new(folder, place.path.name());
         match &place.stat {
+            Some(stat) if may_be_read_only => snapshot::check_replaceable(*user, name, stat, folder_stat)?,
             Some(stat) => snapshot::check_target(&engine.workspace, *user, name, stat, folder_stat)?,
             None => snapshot::check_folder(path, folder_stat)?,
         }

@@ -136,7 +136,11 @@ impl RequestPaths {
             // A file that is only read need not be one that can be changed.
             // Nor is a folder that is there already.
             let is_there = matches!(entry.change, Change::MakeFolder) && is_folder(place);
-            let checked = if part.field == ORIGIN || is_there { Ok(()) } else { permissions.check(place) };
+            let checked = if part.field == ORIGIN || is_there {
+                Ok(())
+            } else {
+                permissions.check(place, request.was_done_in_view)
+            };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.message().to_owned());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {

@@ -240,3 +240,62 @@ fn a_program_with_options_needs_no_separator() {
     assert_eq!(json["files_edited"], json!(1), "{json}");
     drop(command(&here, &[], "true"));
 }
+
+/// A copy has the owners and attributes of no file, so a change of them is told.
+#[test]
+fn what_a_program_does_to_owners_and_attributes_in_a_copy_is_told() {
+    let Some((here, program)) = of_user() else { return };
+    fs::write(here.path().join("b"), "two\n").unwrap();
+    super::super::view::users::give(&here.path());
+    let script =
+        "setfattr -n user.k -v 1 a; echo more >> b; setfattr -n user.k -v 1 b; echo new > c; setfattr -n user.k -v 1 c";
+    let json = shut_in(&here, &program, &["run", "--json", "--", "sh", "-ec", script]).exits(0).json();
+    assert_eq!(json["program"]["in"], json!("copy"), "{json}");
+    let wanted = json!([{ "reason": "file_metadata", "count": 2, "files": ["a", "b"] }]);
+    assert_eq!(json["program"]["left_out"], wanted, "{json}");
+    let json = shut_in(&here, &program, &["run", "--json", "--", "sh", "-ec", "echo again >> b"]).exits(0).json();
+    assert_eq!(json["program"]["left_out"], serde_json::Value::Null, "{json}");
+}
+
+/// An overlay whose layers are on two file systems lists other numbers than some of its files have, and a folder has
+/// another one now and then.
+#[test]
+fn on_an_overlay_of_two_file_systems_nobody_is_taken_for_another_program() {
+    if !mounts::is_root() {
+        eprintln!("skipped: only root mounts");
+        return;
+    }
+    mounts::with(Kind::Tmpfs, |upper| {
+        let here = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let [lower, root] = ["lower", "root"].map(|name| here.path().join(name));
+        for folder in [&lower, &root, &upper.join("upper"), &upper.join("work"), &lower.join("old")] {
+            fs::create_dir(folder).unwrap();
+        }
+        for name in ["a", "b", "c", "old/d"] {
+            fs::write(lower.join(name), "one\n").unwrap();
+        }
+        let (lower, upper) = (lower.display(), upper.display());
+        let layers = format!("lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work");
+        mounts::run("mount", ["-t", "overlay", "-o", &layers, "txedit", root.to_str().unwrap()]).unwrap();
+        let done = std::panic::catch_unwind(|| {
+            fs::write(root.join("c"), "two\n").unwrap();
+            fs::create_dir(root.join("up")).unwrap();
+            fs::write(root.join("up/e"), "one\n").unwrap();
+            fs::write(root.join("aa"), "one\n").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let ran = |script: &str| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
+                let line = ["run", "--json", "--", "sh", "-ec", script];
+                Ran::from(command.arg("--root").arg(&root).args(line).current_dir(&root).output().unwrap())
+            };
+            for script in ["echo p >> a; echo p >> c", "rm -r up", "rm old/d", "echo q >> c"] {
+                let json = ran(script).exits(0).json();
+                assert_eq!(json["program"]["changed_meanwhile"], serde_json::Value::Null, "{script}: {json}");
+            }
+            assert!(!root.join("up").exists() && !root.join("old/d").exists());
+            assert_eq!(fs::read_to_string(root.join("c")).unwrap(), "two\np\nq\n");
+        });
+        mounts::run("umount", [root.to_str().unwrap()]).unwrap();
+        done.unwrap();
+    });
+}

@@ -50,6 +50,8 @@ fn workspace() -> Workspace {
     here.write("a", "one\n").write("b", "two\n").write("sub/c", "three\n").write("sub/in/d", "four\n");
     here.write("sub/in/e", "five\n").write("gone/deep/f", "six\n").write("gone/g", "seven\n");
     fs::create_dir(here.path().join("empty")).unwrap();
+    here.write("locked", "read-only\n");
+    fs::set_permissions(here.path().join("locked"), std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
     for (target, name) in [("a", "to-a"), ("nowhere", "dangling"), ("sub", "to-sub")] {
         std::os::unix::fs::symlink(target, here.path().join(name)).unwrap();
     }
@@ -68,7 +70,9 @@ fn ran(here: &Workspace, options: &[&str], script: &str) -> Ran {
 }
 
 /// What a program may do to a tree.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 21] = [
+    "chmod 444 a; rm -f b",
+    "mv -f locked unlocked; chmod u+w unlocked; echo more >> unlocked",
     "echo 1 > a; echo new > new; mkdir made; echo x > made/x; rm b",
     "sed -i s/o/0/ a b sub/c",
     "chmod 755 a; chmod 600 sub/c; touch b",

@@ -1,6 +1,7 @@
 //! What a program did, staged instead of committed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,7 +14,9 @@ fn what_is_staged_of_a_program_is_committed_as_it_left_it() {
     if !is_here() {
         return;
     }
-    for script in SCRIPTS.into_iter().chain(["mkdir -m 700 private; echo k > private/key; ln -s key private/l"]) {
+    // A commit of what was staged keeps read-only files as they are.
+    let scripts = SCRIPTS.into_iter().filter(|script| !script.contains("locked"));
+    for script in scripts.chain(["mkdir -m 700 private; echo k > private/key; ln -s key private/l"]) {
         let (here, plain) = (workspace(), workspace());
         let before = tree(&here.path());
         let alone = Command::new("sh").args(["-c", &format!("set -e; {script}")]).current_dir(plain.path()).status();
@@ -57,4 +60,17 @@ fn a_preview_tells_symlinks_and_folders() {
     assert_eq!(json["error_code"], json!("CONCURRENT_MODIFICATION"), "{json}");
     assert_eq!(tree(&here.path()), before);
     assert_eq!(fs::read_link(here.path().join("to-a")).unwrap(), Path::new("theirs"));
+}
+
+/// The program left the mode as it was.
+#[test]
+fn a_mode_that_another_program_sets_meanwhile_stays() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    let id = ran(&here, &["--stage"], "echo more >> a").exits(0).stdout.trim().to_owned();
+    fs::set_permissions(here.path().join("a"), PermissionsExt::from_mode(0o600)).unwrap();
+    here.run(&["commit", &id]).exits(0);
+    assert_eq!(tree(&here.path())[Path::new("a")], "600 one\nmore\n");
 }
