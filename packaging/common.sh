@@ -46,16 +46,19 @@ environment() {
 # `offline CMD…`: runs it with no network but this machine's own, where the system allows that.
 offline() {
     # shellcheck disable=SC2016 # the inner shell expands it
-    local up='ip link set lo up 2>/dev/null; exec "$@"'
-    if [[ $(id -u) == 0 ]] && unshare --net true 2>/dev/null; then
+    local up='ip link set lo up; exec "$@"' PATH="$PATH:/usr/sbin:/sbin"
+    if ! command -v ip >/dev/null; then
+        without_network "$@"
+    elif [[ $(id -u) == 0 ]] && unshare --net true 2>/dev/null; then
         unshare --net -- sh -c "$up" sh "$@"
     elif unshare --user --map-root-user --net true 2>/dev/null; then
         unshare --user --map-root-user --net -- sh -c "$up" sh "$@"
     else
-        # Nothing listens there.
-        env http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 no_proxy=127.0.0.1 "$@"
+        without_network "$@"
     fi
 }
+# Where there is no namespace to be had: nothing listens at this address.
+without_network() { env http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 no_proxy=127.0.0.1 "$@"; }
 
 # `share BINARY FOLDER`: the manual pages and the completions, in the folders that systems look into.
 share() {
