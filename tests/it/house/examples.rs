@@ -15,9 +15,15 @@ use crate::support::sources::root;
 const BLOCKS: [(&str, &str, &str, usize, &str); 24] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
-    ("README.md", "Install", "sh", 1, "not run: it compiles the program anew; cli::arguments runs `completions`"),
+    (
+        "README.md",
+        "Install",
+        "sh",
+        2,
+        "not run: packaging/try does with the packages; it compiles the program anew; cli::arguments runs `completions`",
+    ),
     ("README.md", "Recipes", "sh", 6, "readme::the_recipes_do_what_they_say"),
-    ("README.md", "For agents", "json", 1, "examples::every_client_starts_a_server_that_answers"),
+    ("README.md", "For agents", "json", 3, "examples::every_client_starts_a_server_that_answers"),
     ("README.md", "As a library", "toml", 1, "not run: another package would have to be built"),
     ("README.md", "As a library", "rust", 1, "a doc test of src/lib.rs"),
     ("README.md", "Speed", "sh", 1, "not run: it takes an hour and brings other programs"),
@@ -165,16 +171,19 @@ fn every_client_starts_a_server_that_answers() {
     let mut settings: Vec<Value> = json.iter().map(|block| serde_json::from_str(block).unwrap()).collect();
     settings
         .extend(blocks("docs/mcp.md", "Clients", "toml").iter().map(|block| toml::from_str::<Value>(block).unwrap()));
-    assert_eq!(settings.len(), 8, "{settings:?}");
+    assert_eq!(settings.len(), 10, "{settings:?}");
     for settings in settings {
         let mut lines = Vec::new();
         servers(&settings, &mut lines);
         let [line] = &lines[..] else { panic!("one server is expected: {settings}") };
+        // Those that bring the program along are tried with the packages: packaging/try.
+        let at = line.iter().position(|word| word == "txedit").unwrap();
+        assert!(["", "uvx", "npx -y"].contains(&line[..at].join(" ").as_str()), "{line:?}");
+        let line = &line[at..];
         let folder = tempfile::tempdir().unwrap();
         project(folder.path());
         let arguments =
             line[1..].iter().map(|word| word.replace("${workspaceFolder}", folder.path().to_str().unwrap()));
-        assert_eq!(line[0], "txedit");
         let mut server = Command::new(env!("CARGO_BIN_EXE_txedit"));
         server.args(arguments).current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut server = server.stderr(Stdio::null()).spawn().unwrap();

@@ -72,8 +72,9 @@ const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
 
 /// What stands at the top of the repository; the last three are of a work tree, not of the project.
-const TOP: [&str; 21] = [
+const TOP: [&str; 24] = [
     ".ci",
+    ".github",
     ".gitignore",
     "CHANGELOG.md",
     "Cargo.lock",
@@ -88,6 +89,8 @@ const TOP: [&str; 21] = [
     "docs",
     "examples",
     "journal-format.md",
+    "npm",
+    "packaging",
     "python",
     "rustfmt.toml",
     "src",
