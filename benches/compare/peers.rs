@@ -150,7 +150,9 @@ pub(crate) const TX_RUN_SEARCH: Contender =
     Contender::new("txedit run -- grep | sed -i", |papers, _| run_in_view(&grep_and_sed(papers), papers)).with_state();
 /// The least that a view and a commit of it need: an overlay, what was written copied to its place, one sync.
 pub(crate) const OVERLAY: Contender = Contender::new("sed -i in an overlay, cp, sync", |papers, _| {
-    let inside = format!("mount -t overlay -o \"$2\" overlay \"$PWD\" && cd \"$PWD\" && {}", sed(papers));
+    // Unmounted before anything is copied: a mount that ends with its name space may outlive the process for a moment.
+    let inside =
+        format!("mount -t overlay -o \"$2\" overlay \"$PWD\" && (cd \"$PWD\" && {}) && umount \"$PWD\"", sed(papers));
     let script = format!(
         "mkdir -p .overlay/upper .overlay/work && \
          layers=lowerdir=$PWD,upperdir=$PWD/.overlay/upper,workdir=$PWD/.overlay/work && \
