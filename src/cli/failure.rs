@@ -102,7 +102,9 @@ impl Failure {
                 }
             }
             Detail::Diverged(sides) => {
-                let _ = write!(text, "\nstaged:\n{}in the file:\n{}", sides.ours, sides.theirs.trim_end());
+                if !(sides.ours.is_empty() && sides.theirs.is_empty()) {
+                    let _ = write!(text, "\nstaged:\n{}in the file:\n{}", sides.ours, sides.theirs.trim_end());
+                }
             }
             Detail::Changed(change) => {
                 if let Some(changes) = &change.diff {

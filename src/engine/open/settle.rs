@@ -98,8 +98,9 @@ impl Engine {
         let Some(rebased) = rebased else {
             // Without it the error still holds.
             let by = base.and_then(|base| self.foreign_change(&path, base, run).ok()?);
-            let (old, current) = (old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default());
-            let error = diverged(entry, old, current, by);
+            // Of a file that was to be replaced or deleted, only the digest is known.
+            let old = if base.is_some() { old.as_deref() } else { Some(&[][..]) };
+            let error = diverged(entry, old.zip(Some(current.as_deref().unwrap_or_default())), by);
             return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
         };
         entry.expected_hash = found;
@@ -254,8 +255,21 @@ fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
     diff::unified(&old, &current, &name, &name, limits::DIFF_BYTES)
 }
 
-/// The error for a file that changed where something is staged, with both sides.
-fn diverged(entry: &FileRequest, old: &[u8], current: &[u8], by: Option<ForeignChange>) -> Error {
+/// The error for a file that changed where something is staged, with both sides where both contents are known.
+fn diverged(entry: &FileRequest, contents: Option<(&[u8], &[u8])>, by: Option<ForeignChange>) -> Error {
+    let name = entry.path.display().to_string();
+    let (ours, theirs) = contents.map(|(old, current)| sides(entry, old, current)).unwrap_or_default();
+    let who = by.as_ref().map(|by| format!(" (by {})", by.who())).unwrap_or_default();
+    let message = format!(
+        "{name} changed since it was staged{who}, where the staged edits are or in a way that they do not survive"
+    );
+    Error::new(ErrorKind::ConcurrentModification, message)
+        .at(&entry.path)
+        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs, by })))
+}
+
+/// What is staged, and what others did, each as a diff.
+fn sides(entry: &FileRequest, old: &[u8], current: &[u8]) -> (String, String) {
     let name = entry.path.display().to_string();
     let ours = match &entry.change {
         Change::Edit { edits, .. } => {
@@ -270,12 +284,5 @@ fn diverged(entry: &FileRequest, old: &[u8], current: &[u8], by: Option<ForeignC
     };
     let shown = |bytes| readable(bytes, entry.encoding);
     let ours = diff::unified(&shown(old), &shown(&ours), &name, &name, limits::DIFF_BYTES);
-    let theirs = foreign(entry, old, current);
-    let who = by.as_ref().map(|by| format!(" (by {})", by.who())).unwrap_or_default();
-    let message = format!(
-        "{name} changed since it was staged{who}, where the staged edits are or in a way that they do not survive"
-    );
-    Error::new(ErrorKind::ConcurrentModification, message)
-        .at(&entry.path)
-        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs, by })))
+    (ours, foreign(entry, old, current))
 }

@@ -138,7 +138,8 @@ pub(super) fn context(detail: &Detail) -> Option<FailureContext> {
         Detail::Matches(places) => Some(FailureContext::from(places)),
         Detail::Diverged(sides) => {
             let (changed_by, by_another_program) = sides.by.as_ref().map(changers).unwrap_or_default();
-            let (ours, theirs) = (Some(sides.ours.clone()), Some(sides.theirs.clone()));
+            let (ours, theirs) =
+                [&sides.ours, &sides.theirs].map(|side| Some(side.clone()).filter(|side| !side.is_empty())).into();
             Some(FailureContext { ours, theirs, changed_by, by_another_program, ..FailureContext::default() })
         }
         Detail::Changed(change) => {

@@ -74,3 +74,18 @@ fn a_mode_that_another_program_sets_meanwhile_stays() {
     here.run(&["commit", &id]).exits(0);
     assert_eq!(tree(&here.path())[Path::new("a")], "600 one\nmore\n");
 }
+
+/// Only the digest of what a whole content takes the place of is known: there is nothing to compare with.
+#[test]
+fn no_conflict_is_shown_as_if_the_file_had_been_empty() {
+    if !is_here() {
+        return;
+    }
+    let here = workspace();
+    let id = ran(&here, &["--stage"], "echo more >> a").exits(0).stdout.trim().to_owned();
+    here.write("a", "theirs\n");
+    let told = here.run(&["commit", &id]);
+    assert!(!told.exits(3).stderr.contains("@@"), "{}", told.stderr);
+    let json = here.run(&["commit", &id, "--json"]).exits(3).json();
+    assert_eq!((&json["context"]["ours"], &json["context"]["theirs"]), (&json!(null), &json!(null)), "{json}");
+}
