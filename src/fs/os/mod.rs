@@ -1,14 +1,15 @@
 //! The file systems of the machine, through descriptors.
 //!
 //! What all systems have in common is here; what differs is in [`system`], with what POSIX offers as its default, and
-//! what Linux has beyond that in a folder of its own.
+//! what Linux and macOS have beyond that in a folder of each.
 //!
 //! A name is always one segment in an open folder, so no call walks a path that another program may be changing. A call
 //! that a signal interrupts is made again, except for three kinds: a sync, because the interrupted one may have used up
 //! the report of a failed write; a rename, because an exchange made twice undoes itself; and a close.
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("txedit needs Linux 5.8 or newer");
+// Without a rename that exchanges two names nothing can be committed.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("txedit needs Linux 5.8 or newer, or macOS 10.12 or newer");
 
 mod attributes;
 mod copy;
@@ -18,6 +19,8 @@ mod link;
 #[cfg(target_os = "linux")]
 mod linux;
 mod lock;
+#[cfg(target_os = "macos")]
+mod macos;
 mod metadata;
 mod name;
 mod open;
@@ -41,6 +44,8 @@ use system::{PowerLossFacts, System};
 
 #[cfg(target_os = "linux")]
 use linux as native;
+#[cfg(target_os = "macos")]
+use macos as native;
 
 /// The file systems of this machine.
 #[derive(Debug)]
