@@ -10,6 +10,7 @@ use rustix::process::{Gid, getegid, geteuid};
 
 use super::super::{Host, Timestamp};
 use super::retry;
+use super::stat::number;
 
 pub(super) fn is_read_only(folder: &File) -> io::Result<bool> {
     Ok(retry(|| fstatvfs(folder))?.f_flag.contains(StatVfsMountFlags::RDONLY))
@@ -48,6 +49,6 @@ pub(super) fn umask() -> u32 {
     *UMASK.get_or_init(|| {
         let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
         rustix::process::umask(umask);
-        umask.bits().into()
+        number(umask.bits())
     })
 }

@@ -36,6 +36,6 @@ pub(super) fn from_stat(stat: &rustix::fs::Stat) -> Stat {
 }
 
 /// A number of the system, whose width depends on the system; 0 if it is out of range.
-fn number<T: Default>(of: impl TryInto<T>) -> T {
+pub(super) fn number<T: Default>(of: impl TryInto<T>) -> T {
     of.try_into().unwrap_or_default()
 }
