@@ -4,10 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, ioctl_ficlone, openat2};
 use rustix::io::Errno;
 
-use super::os::{self, OsFs};
+use super::os::OsFs;
 use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard, Stat};
 
 /// The guarantees that a commit needs, as far as they can be tested. Whether a disk keeps what it acknowledged cannot.
@@ -46,7 +45,7 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     fs.make_folder(Name::new(&top, "probe"), 0o700)?;
     let inside = fs.open_beneath(&top, Path::new("probe"))?;
     let file_system = fs.file_system(&inside)?;
-    let kept = os::kept(&inside)?;
+    let kept = fs.power_loss(&inside)?;
     Ok(Guarantees {
         syncs_whole: file_system.syncs_whole && supported(fs.sync_file_system(&inside))?,
         renames_survive: kept.renames_survive,
@@ -56,7 +55,7 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
         birth_times: fs.stat_handle(&inside)?.identity.born.is_some(),
         locks: locks(&fs, &inside)?,
         shares_copies: shares_copies(&fs, &inside)?,
-        opens_beneath: opens_beneath(inside.path())?,
+        opens_beneath: fs.opens_beneath(inside.path())?,
         attributes: has_attributes(&fs, &inside)?,
     })
 }
@@ -109,20 +108,10 @@ fn locks(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
 fn shares_copies(fs: &OsFs, folder: &Handle) -> io::Result<bool> {
     let pair = ProbePair::new(fs, folder)?;
     fs.write_at(&pair.first.file, 0, &[1; 4096])?;
-    let (from, to) = (os::file(&pair.first.file)?, os::file(&pair.second.file)?);
-    match supported(ioctl_ficlone(to, from).map_err(io::Error::from)) {
+    match supported(fs.share(&pair.first.file, &pair.second.file)) {
         // The answer of an overlay or a FUSE file system when the one below cannot.
         Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => Ok(false),
         result => result,
-    }
-}
-
-fn opens_beneath(folder: &Path) -> io::Result<bool> {
-    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match openat2(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), resolve) {
-        Ok(_) => Ok(true),
-        Err(Errno::NOSYS | Errno::PERM) => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }
 

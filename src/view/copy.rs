@@ -7,9 +7,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, ioctl_ficlone, utimensat};
+use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, utimensat};
 
 use super::layer::{LayerFiles, PutInView, Written, differs, walk, walk_all};
+use super::overlay::share;
 use crate::cancel::CancelToken;
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -166,7 +167,7 @@ fn copy_file(from: &Path, to: &Path, metadata: &Metadata, room: &mut u64, shares
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
     let mut source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    *shares = *shares && (metadata.len() == 0 || ioctl_ficlone(&copy, &source).is_ok());
+    *shares = *shares && (metadata.len() == 0 || share(&source, &copy));
     if !*shares {
         *room = room.checked_sub(metadata.len()).ok_or_else(|| {
             too_large(&format!("more than {} MiB, which this file system cannot share", limits::VIEW_BYTES >> 20))

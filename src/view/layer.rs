@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::lgetxattr;
 
 use super::copy::{self, CopyMarks};
-use super::mounts::OPAQUE;
 use crate::limits;
 use crate::path::STATE_FOLDER;
+
+/// The attribute of an upper folder that hides the lower one.
+pub(super) const OPAQUE: &str = "user.overlay.opaque";
 
 /// What is written in a view: the upper layer of an overlay, or a copy.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::control::MakeStep;
-use super::{MakeFailure, Overlay, OverlayOrder, is_served, real_in};
+use super::step::{MakeFailure, MakeStep};
+use super::{Overlay, OverlayOrder, is_served, real_in};
 
 /// The reason why there can be no view of a folder, and what would allow one, if that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]

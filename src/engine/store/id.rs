@@ -1,5 +1,7 @@
 //! Ids of transactions.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use crate::identity::Timestamp;
 
 /// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. If that time is not
@@ -43,11 +45,23 @@ pub(crate) fn instant_of(id: &str) -> Option<jiff::Timestamp> {
 pub(crate) fn random_hex(digits: usize) -> String {
     use std::fmt::Write as _;
     let mut bytes = vec![0; digits / 2];
-    getrandom::fill(&mut bytes).expect("Linux has random numbers from version 3.17 on");
+    // It fails where it can only read a device that is not there: in a static program, which cannot look the call up, in a
+    // root without /dev.
+    if getrandom::fill(&mut bytes).is_err() {
+        fill_by_keys(&mut bytes);
+    }
     bytes.iter().fold(String::with_capacity(digits), |mut hex, byte| {
         write!(hex, "{byte:02x}").expect("writing into a String does not fail");
         hex
     })
+}
+
+/// Fills it from the random keys of the standard library's hash tables, which come from the system by its own call.
+fn fill_by_keys(bytes: &mut [u8]) {
+    for piece in bytes.chunks_mut(8) {
+        let number = RandomState::new().build_hasher().finish().to_ne_bytes();
+        piece.copy_from_slice(&number[..piece.len()]);
+    }
 }
 
 #[cfg(test)]
@@ -63,5 +77,19 @@ mod tests {
         assert!(after(now, Some("20200101T000000.000000Z-ffffffffffffffff")).starts_with("20261121T231459.000001Z-"));
         assert!(after(now, Some("20261231T235959.999999Z-ffffffffffffffff")).starts_with("20270101T000000.000000Z-"));
         assert_eq!(time_of("20261121T231459.000001Z-0123456789abcdef"), "2026-11-21T23:14:59Z");
+    }
+
+    #[test]
+    fn keys_fill_any_length_and_never_the_same_twice() {
+        for length in [1, 8, 16, 21] {
+            let filled = || {
+                let mut bytes = vec![0; length];
+                fill_by_keys(&mut bytes);
+                bytes
+            };
+            let all: std::collections::HashSet<_> = (0..100).map(|_| filled()).collect();
+            assert!(all.len() >= if length == 1 { 50 } else { 100 }, "{length}: {}", all.len());
+            assert!(length < 16 || all.iter().all(|bytes| bytes[..8] != bytes[8..16]));
+        }
     }
 }

@@ -1,69 +1,23 @@
-//! The metadata that the system would give to a new file.
-
-use std::fs::File;
-use std::io;
-use std::path::Path;
+//! The metadata that the system would give to a new file, by the rules of POSIX.
 
 use rustix::process::{getegid, geteuid};
 
-use super::super::{Attributes, Metadata, Project};
-use super::{acl, attributes, facts, project, stat};
+use super::super::{Attributes, Metadata, Stat};
+use super::facts;
 
-const SET_GROUP: u32 = 0o2000;
+/// The bit of a folder that gives its group to what is made in it.
+pub(super) const SET_GROUP: u32 = 0o2000;
 
-/// The attribute in which btrfs stores the kind of compression; a folder passes it on to what is made in it.
-const COMPRESSION: &str = "btrfs.compression";
-/// The label of `SELinux`.
-const LABEL: &str = "security.selinux";
-
-/// The metadata of a file (or folder) that a program would make in `folder` with the usual mode. Not covered: the mount
-/// options `grpid` and `bsdgroups`, and labels that a policy's rules would choose instead of the folder's.
-pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
-    let parent = stat::of(folder)?;
+/// The metadata of a file (or folder) that a program would make with the usual mode in a folder: the umask removes bits,
+/// and the folder may pass on its group.
+pub(super) fn by_umask(parent: &Stat, is_folder: bool) -> Metadata {
     let asked = if is_folder { 0o777 } else { 0o666 };
-    let default = attributes::value(folder, acl::DEFAULT)?;
-    let access = match &default {
-        Some(default) => acl::access(default, asked)?,
-        None => acl::InheritedAccess { mode: asked & !facts::umask()?, acl: None },
-    };
-    let mut extended = Vec::new();
-    for name in [COMPRESSION, LABEL] {
-        // Without SELinux, a label is an attribute like any other, and is not passed on.
-        if (name != LABEL || selinux_runs())
-            && let Some(value) = attributes::value(folder, name)?
-        {
-            extended.push((name.into(), value));
-        }
-    }
-    if let Some(acl) = access.acl {
-        extended.push((acl::ACCESS.into(), acl));
-    }
-    if let Some(default) = default.filter(|_| is_folder) {
-        extended.push((acl::DEFAULT.into(), default));
-    }
     let set_group = parent.mode & SET_GROUP;
-    Ok(Metadata {
-        mode: access.mode | if is_folder { set_group } else { 0 },
+    Metadata {
+        mode: asked & !facts::umask() | if is_folder { set_group } else { 0 },
         user: geteuid().as_raw(),
         group: if set_group == 0 { getegid().as_raw() } else { parent.group },
-        attributes: Attributes { extended, flags: flags(folder, is_folder)?, project: project(folder, is_folder)? },
+        attributes: Attributes::default(),
         modified: None,
-    })
-}
-
-/// The flags that the folder passes on; every file system has its own list.
-fn flags(folder: &File, is_folder: bool) -> io::Result<u32> {
-    let Some(flags) = attributes::flags(folder)? else { return Ok(0) };
-    let handed_on = facts::inherited_flags(folder, is_folder)?;
-    Ok(flags & handed_on & attributes::COPIED_FLAGS)
-}
-
-fn project(folder: &File, is_folder: bool) -> io::Result<Project> {
-    let project = project::of(folder)?;
-    let handed_on = Project { hands_on: is_folder, ..project };
-    Ok(if project.hands_on { handed_on } else { Project::default() })
-}
-
-fn selinux_runs() -> bool {
-    Path::new("/sys/fs/selinux/enforce").exists()
+    }
 }

@@ -5,22 +5,25 @@ use std::fs::File;
 use std::io;
 
 use rustix::fs::{
-    Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr,
+    Gid, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr,
     futimens,
 };
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::{Attributes, Metadata, Timestamp};
-use super::{attributes, project, retry, stat};
+use super::system::System;
+use super::{attributes, open, retry};
 
 const SET_IDS: u32 = 0o6000;
 
 /// Sets the owner first, since changing it clears set-id bits and capabilities; then attributes, before a mode that may
 /// forbid the owner to write, and so to set them; then the mode, which an ACL may have changed; then the time.
-pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
+pub(super) fn set(system: &dyn System, file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
+    // What the folder of a staged file has passed on to it would go where the file goes.
+    system.check_rights(file)?;
     // Before the owner changes: only the owner may set the project.
     if now.attributes.project != wanted.attributes.project {
-        project::set(file, wanted.attributes.project)?;
+        system.set_project(file, wanted.attributes.project)?;
     }
     let owner_changes = (now.user, now.group) != (wanted.user, wanted.group);
     if owner_changes {
@@ -30,11 +33,11 @@ pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<
     }
     // A change of owner can remove attributes, so they are read again.
     let attributes_change = (owner_changes || now.attributes.extended != wanted.attributes.extended)
-        && set_extended(file, &wanted.attributes)?;
+        && set_extended(system, file, &wanted.attributes)?;
     if owner_changes || attributes_change || now.mode != wanted.mode {
-        retry(|| fchmod(file, Mode::from_raw_mode(wanted.mode)))?;
+        retry(|| fchmod(file, open::bits(wanted.mode)))?;
         // For a group that this process is not in, the system clears the bit and reports success.
-        if wanted.mode & SET_IDS != 0 && stat::of(file)?.mode != wanted.mode {
+        if wanted.mode & SET_IDS != 0 && system.stat(file)?.mode != wanted.mode {
             return Err(Errno::PERM.into());
         }
     }
@@ -45,12 +48,12 @@ pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<
 }
 
 /// Returns whether anything had to be changed.
-fn set_extended(file: &File, wanted: &Attributes) -> io::Result<bool> {
+fn set_extended(system: &dyn System, file: &File, wanted: &Attributes) -> io::Result<bool> {
     let mut changed = false;
-    for name in attributes::names(file)? {
+    for name in attributes::names(system, file)? {
         if !wanted.extended.iter().any(|(wanted, _)| *wanted == name) {
             match retry_on_intr(|| fremovexattr(file, &name)) {
-                Ok(()) | Err(Errno::NODATA) => changed = true,
+                Ok(()) | Err(attributes::MISSING) => changed = true,
                 Err(error) => return Err(error.into()),
             }
         }

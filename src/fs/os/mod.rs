@@ -1,29 +1,38 @@
-//! The file system of the machine: Linux, through descriptors.
+//! The file systems of the machine, through descriptors.
+//!
+//! What all systems have in common is here; what differs is in [`system`], with what POSIX offers as its default, and
+//! what Linux and macOS have beyond that in a folder of each.
 //!
 //! A name is always one segment in an open folder, so no call walks a path that another program may be changing. A call
 //! that a signal interrupts is made again, except for three kinds: a sync, because the interrupted one may have used up
 //! the report of a failed write; a rename, because an exchange made twice undoes itself; and a close.
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("txedit needs Linux 5.8 or newer");
+// Without a rename that exchanges two names nothing can be committed.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("txedit needs Linux 5.8 or newer, or macOS 10.12 or newer");
 
-mod acl;
 mod attributes;
 mod copy;
 mod facts;
 mod inherit;
 mod link;
+#[cfg(target_os = "linux")]
+mod linux;
 mod lock;
+#[cfg(target_os = "macos")]
+mod macos;
 mod metadata;
 mod name;
 mod open;
-mod project;
+#[cfg(all(target_os = "linux", any(test, feature = "testing")))]
+mod portable;
 mod stat;
+mod system;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -31,10 +40,17 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp};
 use lock::LockedFile;
+use system::{PowerLossFacts, System};
+
+#[cfg(target_os = "linux")]
+use linux as native;
+#[cfg(target_os = "macos")]
+use macos as native;
 
 /// The file systems of this machine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OsFs {
+    system: &'static dyn System,
     host: OnceLock<Host>,
 }
 
@@ -42,20 +58,60 @@ impl OsFs {
     /// Returns access to all file systems of this machine.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
+        if portable::is_wanted() {
+            return Self::portable();
+        }
+        Self::of(&native::THIS)
+    }
+
+    /// Returns the same access by portable calls alone, as far as there are any: for tests of what other systems do.
+    #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
+    #[must_use]
+    pub fn portable() -> Self {
+        Self::of(&portable::Portable)
+    }
+
+    fn of(system: &'static dyn System) -> Self {
+        system.begin();
+        Self { system, host: OnceLock::new() }
+    }
+}
+
+/// Questions of the probe.
+impl OsFs {
+    /// How the file system of a folder survives a power loss.
+    pub(super) fn power_loss(&self, folder: &Handle) -> io::Result<PowerLossFacts> {
+        self.system.power_loss(file(folder)?)
+    }
+
+    /// Makes one file share the bytes of another.
+    pub(super) fn share(&self, from: &Handle, to: &Handle) -> io::Result<()> {
+        self.system.share(file(from)?, file(to)?)
+    }
+
+    /// Returns whether a path can be opened in one step without following symlinks.
+    pub(super) fn opens_beneath(&self, folder: &Path) -> io::Result<bool> {
+        self.system.opens_beneath(folder)
+    }
+}
+
+impl Default for OsFs {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// Returns whether this process was started with SIGHUP ignored, as `nohup` does: then it must keep ignoring it.
 #[must_use]
 pub fn ignores_hang_up() -> bool {
-    facts::ignores_hang_up()
+    native::ignores_hang_up()
 }
 
 /// The home folder of the user that this process runs as, from the password file.
 #[must_use]
 pub fn home_of_user() -> Option<PathBuf> {
-    facts::home_of_user()
+    native::home_of_user()
 }
 
 /// The open file in a handle; a handle of another [`Fs`] counts as closed.
@@ -66,13 +122,6 @@ pub(super) fn file(handle: &Handle) -> io::Result<&File> {
 /// An open folder that another process has handed over; `path` is for messages.
 pub(crate) fn adopt(folder: File, path: &Path) -> Handle {
     Handle::new(LockedFile::new(folder), path)
-}
-
-pub(super) use facts::PowerLossFacts;
-
-/// How the file system of a folder survives a power loss, for the probe.
-pub(super) fn kept(folder: &Handle) -> io::Result<PowerLossFacts> {
-    facts::kept(file(folder)?)
 }
 
 fn opened(handle: &Handle) -> io::Result<&LockedFile> {
@@ -95,18 +144,18 @@ impl Fs for OsFs {
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Handle> {
-        Ok(Handle::new(LockedFile::new(open::folder(path)?), path))
+        Ok(Handle::new(LockedFile::new(open::folder(self.system, path)?), path))
     }
 
     fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
         // Joining an empty path would add a slash.
         let shown = if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) };
-        Ok(Handle::new(LockedFile::new(open::beneath(file(folder)?, path)?), shown))
+        Ok(Handle::new(LockedFile::new(open::beneath(self.system, file(folder)?, path)?), shown))
     }
 
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
         let above = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/"));
-        let opened = open::above(file(folder)?, levels, path)?;
+        let opened = self.system.open_above(file(folder)?, levels, path)?;
         // Not joined: an empty path would leave a slash at the end, and messages name this path.
         let path: PathBuf = above.components().chain(path.components()).collect();
         Ok(Handle::new(LockedFile::new(opened), path))
@@ -117,11 +166,11 @@ impl Fs for OsFs {
     }
 
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
-        stat::of_name(file(name.folder)?, name.name)
+        self.system.stat_of(file(name.folder)?, name.name)
     }
 
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
-        stat::of(file(handle)?)
+        self.system.stat(file(handle)?)
     }
 
     fn may_write(&self, name: Name<'_>) -> io::Result<bool> {
@@ -129,7 +178,7 @@ impl Fs for OsFs {
     }
 
     fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
-        name::list(file(folder)?)
+        self.system.list(file(folder)?)
     }
 
     fn read_at(&self, handle: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -145,19 +194,19 @@ impl Fs for OsFs {
     }
 
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
-        attributes::of(file(handle)?)
+        attributes::of(self.system, file(handle)?)
     }
 
     fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata> {
-        inherit::from(file(folder)?, is_folder)
+        self.system.inherited(file(folder)?, is_folder)
     }
 
     fn project(&self, handle: &Handle) -> io::Result<Project> {
-        project::of(file(handle)?)
+        self.system.project(file(handle)?)
     }
 
     fn set_project(&self, handle: &Handle, project: Project) -> io::Result<()> {
-        project::set(file(handle)?, project)
+        self.system.set_project(file(handle)?, project)
     }
 
     fn is_read_only(&self, folder: &Handle) -> io::Result<bool> {
@@ -165,11 +214,11 @@ impl Fs for OsFs {
     }
 
     fn moves_folders(&self, folder: &Handle) -> io::Result<bool> {
-        facts::moves_folders(file(folder)?)
+        self.system.moves_folders(file(folder)?)
     }
 
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
-        facts::file_system(file(folder)?)
+        self.system.file_system(file(folder)?)
     }
 
     fn now(&self) -> Timestamp {
@@ -180,18 +229,18 @@ impl Fs for OsFs {
         if let Some(host) = self.host.get() {
             return Ok(host.clone());
         }
-        let host = facts::host()?;
+        let host = self.system.host()?;
         Ok(self.host.get_or_init(|| host).clone())
     }
 
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {
-        open::make_folder(file(name.folder)?, name.name, mode)
+        open::make_folder(self.system, file(name.folder)?, name.name, mode)
     }
 
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
         let created = open::create(file(name.folder)?, name.name, mode)?;
         let guard = SlotGuard::deleting(name);
-        let stat = open::exactly(&created, mode)?;
+        let stat = open::exactly(self.system, &created, mode)?;
         Ok((Handle::new(LockedFile::new(created), name.path()), guard, stat))
     }
 
@@ -219,21 +268,25 @@ impl Fs for OsFs {
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
-        let copied = copy::range(file(from)?, from_at, file(to)?, to_at, length)?;
+        let asked = usize::try_from(length).unwrap_or(usize::MAX);
+        if asked == 0 {
+            return Ok(0);
+        }
+        let copied = self.system.copy_range(file(from)?, from_at, file(to)?, to_at, asked)?;
         assert!(copied <= length, "no more is copied than was asked for");
         Ok(copied)
     }
 
     fn free_range(&self, handle: &Handle, offset: u64, length: u64) -> io::Result<()> {
-        copy::free(file(handle)?, offset, length)
+        self.system.free_range(file(handle)?, offset, length)
     }
 
     fn set_flags(&self, handle: &Handle, flags: u32) -> io::Result<()> {
-        attributes::set_flags(file(handle)?, flags)
+        self.system.set_flags(file(handle)?, flags)
     }
 
     fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
-        metadata::set(file(handle)?, now, wanted)
+        metadata::set(self.system, file(handle)?, now, wanted)
     }
 
     fn touch(&self, handle: &Handle) -> io::Result<()> {
@@ -241,7 +294,7 @@ impl Fs for OsFs {
     }
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
-        name::rename((file(from.folder)?, from.name), (file(to.folder)?, to.name), how)
+        self.system.rename((file(from.folder)?, from.name), (file(to.folder)?, to.name), how)
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {
@@ -253,16 +306,16 @@ impl Fs for OsFs {
     }
 
     fn sync(&self, handle: &Handle) -> io::Result<()> {
-        Ok(rustix::fs::fsync(file(handle)?)?)
+        self.system.sync(file(handle)?)
     }
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(file(folder)?)?)
+        self.system.sync_file_system(file(folder)?)
     }
 
     fn path_to(&self, folder: &Handle) -> PathBuf {
-        let path = file(folder).map(|file| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
-        path.ok().filter(|path| path.is_dir()).unwrap_or_else(|| folder.path().to_owned())
+        let path = file(folder).ok().and_then(|folder| self.system.path_to(folder));
+        path.unwrap_or_else(|| folder.path().to_owned())
     }
 
     fn sync_machine(&self) {
@@ -278,7 +331,7 @@ impl Fs for OsFs {
     }
 
     fn lock_holder(&self, folder: &Handle) -> Option<String> {
-        lock::holder(&stat::of(file(folder).ok()?).ok()?)
+        self.system.lock_holder(&self.system.stat(file(folder).ok()?).ok()?)
     }
 
     fn is_parallel(&self) -> bool {

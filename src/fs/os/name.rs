@@ -4,16 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, RawDir, RenameFlags, accessat, renameat_with, unlinkat};
+use rustix::fs::{Access, AtFlags, Dir, RenameFlags, accessat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::super::Rename;
-use super::open;
-
-/// The size of the buffer for one call that lists names: some hundred transactions.
-const LISTED_TOGETHER: usize = 16 << 10;
 
 /// The name, if it is one segment: the system would walk a longer one, through symlinks and out of the folder.
 pub(super) fn segment(name: &OsStr) -> io::Result<&OsStr> {
@@ -26,11 +21,7 @@ pub(super) fn segment(name: &OsStr) -> io::Result<&OsStr> {
 
 pub(super) fn list(folder: &File) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    // Opened once more, so that two listings through one handle do not share a position.
-    let opened = open::beneath(folder, Path::new(""))?;
-    let mut buffer = Vec::with_capacity(LISTED_TOGETHER);
-    let mut entries = RawDir::new(&opened, buffer.spare_capacity_mut());
-    while let Some(entry) = entries.next() {
+    for entry in Dir::read_from(folder)? {
         let entry = match entry {
             // A folder that was removed has no names.
             Err(Errno::NOENT) => break,

@@ -474,13 +474,12 @@ impl SimProcess {
         verb: &'static str,
         path: impl FnOnce() -> PathBuf,
         handle: &Handle,
-        sync: fn(&mut Store, Id),
+        sync: fn(&mut Store, Id) -> io::Result<()>,
         lose: fn(&mut Store, Id),
     ) -> io::Result<()> {
         let work = |turn: &mut SimTurn<'_>| {
             let id = turn.id(handle)?;
-            sync(&mut turn.state.store, id);
-            Ok(())
+            sync(&mut turn.state.store, id)
         };
         let fail = |turn: &mut SimTurn<'_>| {
             let id = turn.id(handle)?;

@@ -53,6 +53,11 @@ pub struct Volume {
     /// True if a sync of the file system has any effect; the value of
     /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole).
     pub syncs_whole: bool,
+    /// True if no call syncs the file system as a whole, as on macOS: it fails.
+    pub no_whole_sync: bool,
+    /// True if the sync of a file or folder ends in the cache of the drive, which a power loss empties. On macOS a plain
+    /// `fsync` does; [`OsFs`](super::super::OsFs) makes the full sync there.
+    pub syncs_to_cache: bool,
     /// The opposite of [`FileSystem::keeps_numbers`](super::super::FileSystem::keeps_numbers). The numbers stay the same
     /// nevertheless.
     pub is_layered: bool,
@@ -73,6 +78,8 @@ impl Default for Volume {
             local: true,
             sync_each: false,
             syncs_whole: true,
+            no_whole_sync: false,
+            syncs_to_cache: false,
             is_layered: false,
             locks: true,
         }

@@ -1,6 +1,7 @@
 //! The live view, the durable view, and the operations between them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
 
 use super::super::Timestamp;
@@ -185,7 +186,10 @@ impl Store {
 
     /// Makes a file, or the names in a folder, durable; on a file system with ordered metadata, all metadata so far as
     /// well.
-    pub(super) fn sync(&mut self, id: Id) {
+    pub(super) fn sync(&mut self, id: Id) -> io::Result<()> {
+        if self.live.get(id).is_some_and(|node| self.machine.volume(node.mount).syncs_to_cache) {
+            return Ok(());
+        }
         let device = self.device_of(id).unwrap_or(1);
         let log = std::mem::take(&mut self.log);
         let wanted = |meta: &Meta| match &meta.what {
@@ -207,13 +211,19 @@ impl Store {
         }
         // The time of a write is later than one that was set before it.
         self.sync_content(id);
+        Ok(())
     }
 
-    /// A process's call to sync the file system of `id`: on some it does nothing.
-    pub(super) fn sync_file_system(&mut self, id: Id) {
-        if self.live.get(id).is_none_or(|node| self.machine.volume(node.mount).syncs_whole) {
+    /// A process's call to sync the file system of `id`: on some it does nothing, and on some it fails.
+    pub(super) fn sync_file_system(&mut self, id: Id) -> io::Result<()> {
+        let volume = self.live.get(id).map(|node| self.machine.volume(node.mount));
+        if volume.is_some_and(|volume| volume.no_whole_sync) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        if volume.is_none_or(|volume| volume.syncs_whole) {
             self.sync_all(id);
         }
+        Ok(())
     }
 
     /// Makes everything on the file system of `id` durable.

@@ -5,5 +5,5 @@ mod os;
 mod overlay;
 mod probe;
 mod projects;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", target_os = "linux"))]
 mod sandbox;

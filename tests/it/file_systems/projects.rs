@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use txedit::ErrorKind;
 
 use crate::file_systems::metadata::edits;
+use crate::support::is_without;
 use crate::support::mounts::{self, Kind};
 use crate::support::workspace::Workspace;
 
@@ -99,10 +100,16 @@ fn what_could_not_go_back_is_refused(root: &Path) {
 
 #[test]
 fn files_on_xfs_keep_their_projects() {
+    if is_without("projects") {
+        return;
+    }
     mounts::with(Kind::Xfs, each_file_keeps_its_own);
 }
 
 #[test]
 fn older_files_on_xfs_keep_their_projects() {
+    if is_without("projects") {
+        return;
+    }
     mounts::with(Kind::Xfs, what_could_not_go_back_is_refused);
 }

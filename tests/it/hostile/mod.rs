@@ -1,6 +1,6 @@
 //! Somebody else owns the workspace, or what it is in, and exchanges names while the engine works.
 
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", target_os = "linux"))]
 mod attacker;
 mod crafted;
 #[cfg(feature = "cli")]

@@ -13,7 +13,10 @@ fn asked() -> BTreeSet<String> {
     let manifest = table("Cargo.toml");
     let testing = manifest["features"]["testing"].as_array().unwrap().iter().filter_map(Value::as_str);
     let optional: BTreeSet<_> = testing.filter_map(|feature| feature.strip_prefix("dep:")).collect();
-    let dependencies = manifest["dependencies"].as_table().unwrap().iter();
+    // A lock is for all systems at once.
+    let targets = manifest["target"].as_table().unwrap().values();
+    let tables = targets.filter_map(|target| target.get("dependencies")).chain([&manifest["dependencies"]]);
+    let dependencies = tables.flat_map(|table| table.as_table().unwrap());
     let is_asked = |name: &str, what: &Value| what.get("optional").is_none() || optional.contains(name);
     dependencies.filter(|(name, what)| is_asked(name, what)).map(|(name, _)| name.clone()).collect()
 }

@@ -9,7 +9,7 @@ mod fuzz_twins;
 mod hard_links;
 mod model;
 mod mutants;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", target_os = "linux"))]
 pub(crate) mod power;
 mod scenarios;
 mod symlinks;

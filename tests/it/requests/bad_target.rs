@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use txedit::{ErrorKind, Outcome};
 
+use crate::support::is_without;
 use crate::support::mounts::{self, Kind, is_root, run};
 use crate::support::name_of;
 use crate::support::workspace::{Tree, Workspace, assert_findings, make_device};
@@ -194,6 +195,9 @@ fn a_read_only_file_system_is_refused() {
 
 #[test]
 fn mount_points_and_other_file_systems_are_refused() {
+    if is_without("mounts of the same file system") {
+        return;
+    }
     mounts::with(Kind::Tmpfs, |root| {
         let workspace = Workspace::at(root);
         for path in ["a", "other", "bound"] {
@@ -219,6 +223,9 @@ fn mount_points_and_other_file_systems_are_refused() {
 
 #[test]
 fn immutable_and_append_only_files_are_refused() {
+    if is_without("inode flags") {
+        return;
+    }
     mounts::with(Kind::Ext4, |root| {
         let workspace = Workspace::at(root);
         for path in ["a", "immutable", "append", "fixed/a", "log/a", "log/b"] {

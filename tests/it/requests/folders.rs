@@ -12,6 +12,7 @@ use txedit::report::Operation;
 use txedit::{Engine, ErrorKind, Outcome, Request};
 
 use super::there_and_back;
+use crate::support::is_without;
 use crate::support::mounts::{self, Kind};
 use crate::support::workspace::{Workspace, running, settings};
 
@@ -127,6 +128,9 @@ fn a_folder_that_cannot_be_made_or_removed_is_refused() {
 /// A dry run says so as well.
 #[test]
 fn an_immutable_folder_is_not_removed() {
+    if is_without("inode flags") {
+        return;
+    }
     mounts::with(Kind::Ext4, |root| {
         let workspace = Workspace::at(root);
         for (flag, path) in [("+i", "fixed"), ("+a", "log"), ("+i", "outer/in")] {

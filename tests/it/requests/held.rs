@@ -12,6 +12,7 @@ use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::testing::internals::request::HeldFile;
 use txedit::{Change, Engine, ErrorKind, FileRequest, IfExists, Outcome, Request, Result, UndoOptions};
 
+use crate::support::is_without;
 use crate::support::mounts::{self, Kind, run};
 use crate::support::workspace::{Workspace, running, settings};
 
@@ -138,6 +139,9 @@ fn a_file_that_is_written_after_it_was_read_is_not_taken() {
 
 #[test]
 fn a_file_that_is_used_up_goes_piece_by_piece() {
+    if is_without("holes") {
+        return;
+    }
     let (scratch, place) = (TempDir::new().unwrap(), Workspace::with(&[("there", "old\n")]));
     let content = content(40 << 20);
     let folder = outside(scratch.path(), &content);

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::AtFlags;
 use serde_json::Value;
 use tempfile::TempDir;
 use txedit::error::Detail;
@@ -248,10 +248,18 @@ fn attributes(path: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// What `chattr` shows; 0 where the file system has no flags.
+#[cfg(target_os = "linux")]
 fn flags(path: &Path) -> u32 {
+    use rustix::fs::{Mode, OFlags};
     let open = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let Ok(file) = rustix::fs::open(path, open, Mode::empty()) else { return 0 };
     rustix::fs::ioctl_getflags(&file).map_or(0, |flags| flags.bits())
+}
+
+/// What `ls -lO` shows.
+#[cfg(target_os = "macos")]
+fn flags(path: &Path) -> u32 {
+    std::os::macos::fs::MetadataExt::st_flags(&path.symlink_metadata().unwrap())
 }
 
 /// Makes a device node that leads nowhere; `false` where that is not allowed.

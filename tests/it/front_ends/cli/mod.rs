@@ -47,6 +47,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::is_setting;
+
 /// A folder in which the program runs.
 struct Workspace(TempDir);
 
@@ -80,7 +82,7 @@ impl Workspace {
         let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
         command.args(line).current_dir(self.0.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+            if is_setting(&name) || name == "CLAUDE_PROJECT_DIR" {
                 command.env_remove(name);
             }
         }

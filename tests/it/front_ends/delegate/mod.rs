@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::is_setting;
+
 /// A workspace, a stand-in for the program, a configuration, and a folder for temporary files.
 struct Office(TempDir);
 
@@ -99,7 +101,7 @@ impl Office {
     fn plain_command(&self, line: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+            if is_setting(&name) || name == "CLAUDE_PROJECT_DIR" {
                 command.env_remove(name);
             }
         }

@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use super::{Root, Session};
 
+use crate::support::is_setting;
+
 /// The program, about to serve without a root, started in `folder` by a user who is at home in `home`.
 pub(super) fn server(folder: &Path, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
     command.arg("mcp").current_dir(folder).env("HOME", home);
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+        if is_setting(&name) || name == "CLAUDE_PROJECT_DIR" {
             command.env_remove(name);
         }
     }

@@ -7,6 +7,7 @@ mod child;
 mod copied;
 mod crafted;
 mod foreign;
+#[cfg(target_os = "linux")]
 mod full;
 mod kills;
 mod moved;

@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use super::is_full;
 use super::kills::recover_and_look;
 use super::scene::{self, Scene};
+use crate::support::is_setting;
 use crate::support::mounts::{self, Kind};
 
 /// Calls that change what is on the disk, or when it is there. `?`: not every machine has it.
@@ -61,7 +62,7 @@ fn has_strace() -> bool {
 fn traced(options: &[&str], root: &Path, line: &[&str]) -> Command {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_txedit")).args(line);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TXEDIT_")) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(&name)) {
         command.env_remove(name);
     }
     command.env("TXEDIT_CHECK_IN", "tree").arg("--root").arg(root).current_dir(root).stdin(Stdio::null());

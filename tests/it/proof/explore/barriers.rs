@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::fs::sim::SimFs;
+use txedit::fs::sim::{SimFs, Volume};
 use txedit::testing::{Explorer, Role, Script};
 
 use super::{explore_once, scripts, seeded, so_far};
@@ -19,6 +19,13 @@ pub(crate) fn file_by_file(script: &Script) -> Script {
 /// The same script where a sync of the file system does nothing.
 pub(crate) fn as_on_fuse(script: &Script) -> Script {
     script.clone().on(|volume| volume.syncs_whole = false).named("as on FUSE")
+}
+
+/// The same script as on APFS: no call syncs the file system, and the sync of a file reaches the medium as the full one of
+/// macOS does.
+pub(crate) fn as_on_apfs(script: &Script) -> Script {
+    let apfs = |volume: &mut Volume| (volume.syncs_whole, volume.no_whole_sync) = (false, true);
+    script.clone().on(apfs).named("as on APFS")
 }
 
 /// More files than are synced one by one where there is a choice.
@@ -35,9 +42,9 @@ fn many() -> Script {
     Script::new("many", files).apply(scripts::request(edits))
 }
 
-#[test]
-fn crashes_on_fuse_leave_old_or_new() {
-    for script in [
+/// What is explored where each file is synced by itself.
+fn various() -> [Script; 7] {
+    [
         scripts::edit(),
         scripts::folder(),
         scripts::rename(),
@@ -45,8 +52,31 @@ fn crashes_on_fuse_leave_old_or_new() {
         scripts::edit_and_undo(),
         scripts::edit().cold().named("cold"),
         scripts::three_checked(|machine| machine.write_in_place("/w/a", "formatted a\n").is_ok()).named("a formatter"),
-    ] {
+    ]
+}
+
+#[test]
+fn crashes_on_fuse_leave_old_or_new() {
+    for script in various() {
         explore_once(&as_on_fuse(&script));
+    }
+}
+
+#[test]
+fn crashes_on_apfs_leave_old_or_new() {
+    for script in various() {
+        explore_once(&as_on_apfs(&script));
+    }
+}
+
+#[test]
+fn a_sync_that_ends_in_the_cache_of_the_drive_is_noticed() {
+    for script in [scripts::edit(), scripts::pair(), scripts::edit_and_undo()] {
+        let script = as_on_apfs(&script).on(|volume| volume.syncs_to_cache = true).named("plain fsync");
+        match Explorer::default().explore(&script) {
+            Ok(found) => panic!("{script:?} did not notice: {found}"),
+            Err(violation) => eprintln!("{script:?}, noticed:\n{violation}"),
+        }
     }
 }
 

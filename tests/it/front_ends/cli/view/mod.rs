@@ -3,6 +3,7 @@
 mod ends;
 mod systems;
 pub(super) mod users;
+#[cfg(target_os = "linux")]
 mod watched;
 
 use std::fs;

@@ -10,6 +10,8 @@ use txedit::testing::scenario::{Ask, ScenarioAct, ScenarioCheck, ScenarioTerms};
 
 use super::programs;
 
+use crate::support::is_setting;
+
 const ANSWERS: &str = include_str!("../../../../../docs/answers.md");
 
 /// What the program answered.
@@ -62,7 +64,7 @@ fn plan(asks: &[Ask], terms: &ScenarioTerms) -> Value {
 /// Does an act by the program itself; `None` for those that the engine is asked for directly.
 pub(super) fn run(root: &Path, act: &ScenarioAct) -> Option<Ran> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TXEDIT_")) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(&name)) {
         command.env_remove(name);
     }
     // The judge is one of checks that see the tree.

@@ -8,8 +8,8 @@ use std::io;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Setter, ioctl, opcode};
 
-use super::super::Project;
-use super::retry;
+use super::super::super::Project;
+use super::super::retry;
 
 /// `struct fsxattr` of `linux/fs.h`.
 #[repr(C)]

@@ -25,7 +25,9 @@ use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, 
 use rustix::thread::{ThreadNameSpaceType, move_into_thread_name_spaces};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use super::control::{self, HolderMessage, MakeFailure, MakeStep};
+use super::super::NOT_STARTED_MARK;
+use super::super::step::{MakeFailure, MakeStep};
+use super::control::{self, HolderMessage};
 use super::mounts::{self, Layers, Real};
 use super::namespace;
 
@@ -35,8 +37,6 @@ pub(super) const ROLE: &str = "view-of-txedit";
 pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The interval at which the first process looks after those that lost their parent.
 const PACE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// The folder that a guest makes beside the layers if it could not start its program.
-pub(crate) const NOT_STARTED_MARK: &str = "not-started";
 /// The exit status of a guest that could not start its program, as of a shell.
 const NOT_STARTED: i32 = 127;
 /// What a shell adds to the number of the signal that ended a program.
@@ -58,7 +58,7 @@ pub(super) fn guest(first: i32, layers: &Path, folder: &Path, command: &[OsStrin
 }
 
 /// Does the work of such a process, and ends it, if this is one.
-pub(super) fn serve_if_asked() {
+pub(in crate::view) fn serve_if_asked() {
     let words: Vec<OsString> = env::args_os().skip(1).collect();
     let words: Vec<&OsStr> = words.iter().map(AsRef::as_ref).collect();
     let [role, what, rest @ ..] = &words[..] else { return };

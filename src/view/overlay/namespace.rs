@@ -9,7 +9,7 @@ use rustix::thread::{
     CapabilitySet, capabilities, clear_ambient_capability_set, configure_capability_in_ambient_set, set_capabilities,
 };
 
-use super::control::{MakeFailure, MakeStep};
+use super::super::step::{MakeFailure, MakeStep};
 
 /// Moves this process, which has one thread, into a mount name space of its own, and what it starts into a process name
 /// space. Root of the machine needs no more. Anyone else gets a user name space, in which he is who he is: only there he

@@ -16,12 +16,9 @@ use rustix::mount::{
     open_tree,
 };
 
-use super::control::{MakeFailure, MakeStep};
+use super::super::layer::OPAQUE;
+use super::super::step::{MakeFailure, MakeStep};
 use crate::path::STATE_FOLDER;
-use crate::path::bounds::VCS_FOLDERS;
-
-/// The attribute of an upper folder that hides the lower one.
-pub(super) const OPAQUE: &str = "user.overlay.opaque";
 
 /// A folder or file of the workspace that is not copied on write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,17 +80,8 @@ pub(super) fn set_up(root: &Path, layers: &Layers, real: &[Real]) -> Result<Owne
     Ok(opened)
 }
 
-/// The paths in a folder that can only be read in a view of it: version control, and what is mounted there.
-pub(crate) fn real_in(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let vcs = VCS_FOLDERS
-        .iter()
-        .map(PathBuf::from)
-        .filter(|name| root.join(name).symlink_metadata().is_ok_and(|it| !it.is_symlink()));
-    Ok(vcs.chain(beneath(root)?).collect())
-}
-
 /// The paths of what is mounted in a folder, relative to it; nothing that is below another one of them.
-fn beneath(root: &Path) -> io::Result<Vec<PathBuf>> {
+pub(in crate::view) fn mounted_in(root: &Path) -> io::Result<Vec<PathBuf>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
     // The fifth word of a line is the path, in which a blank or a backslash is three octal digits.
     let paths = table.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
@@ -198,7 +186,7 @@ mod tests {
     #[test]
     fn a_path_of_the_mount_table_is_read_as_it_is() {
         assert_eq!(unescaped(br"/a\040b\134040\9"), br"/a b\040\9");
-        let mounts = beneath(Path::new("/")).unwrap();
+        let mounts = mounted_in(Path::new("/")).unwrap();
         assert!(mounts.contains(&PathBuf::from("proc")), "{mounts:?}");
         let is_within = |path: &PathBuf| path.starts_with("proc") && path != Path::new("proc");
         assert!(!mounts.iter().any(is_within), "{mounts:?}");
