@@ -12,6 +12,9 @@ pub const FILES: usize = 500_000;
 /// read, so none may be written.
 pub const ENTRIES: usize = 2 * FILES;
 
+/// Entries that are read of a journal whose header does not verify: it may be anybody's.
+pub const UNKNOWN_ENTRIES: usize = 10_000;
+
 /// The files listed of a journal that was not written where it is.
 pub const FOREIGN_FILES: usize = 20;
 

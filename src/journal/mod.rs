@@ -36,8 +36,8 @@ pub(crate) mod scan;
 pub use crate::index::{EntryIndex, IndexVec};
 pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
+pub(crate) use scan::remains;
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
-pub(crate) use scan::{Remains, remains};
 
 /// The version of the format that is written. Versions 1, which records neither owners nor attributes, and 2, which has
 /// no symlinks and removes no folder by itself, can be read.

@@ -118,39 +118,28 @@ pub fn header(from: impl BufRead) -> Result<Header, UnreadableJournal> {
     JournalLines::new(from).header()
 }
 
-/// What can still be read of a journal that does not verify as a whole: the header, if its own line does, and the paths of
-/// all entries whose lines do. A line verifies by the digits before it, and by those of the line before as they are written:
+/// The paths that can still be read of a journal that does not verify as a whole: those of all entries whose own lines do,
+/// among the first `most`. A line verifies by the digits before it, and by those of the line before as they are written:
 /// damage to one line leaves the others as they are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Remains {
-    /// The first line.
-    pub header: Option<Header>,
-    /// The paths of the entries.
-    pub paths: Vec<RelPath>,
-}
-
-/// Reads what is left of a journal that does not verify.
-pub(crate) fn remains(mut from: impl BufRead) -> io::Result<Remains> {
-    let (mut remains, mut before, mut text) = (Remains::default(), None, Vec::new());
-    for line in 1..=limits::ENTRIES + 2 {
+pub(crate) fn remains(mut from: impl BufRead, most: usize) -> io::Result<Vec<RelPath>> {
+    let (mut paths, mut before, mut text) = (Vec::new(), None, Vec::new());
+    // The header is no entry, and so is the seal.
+    for _ in 0..most.saturating_add(2) {
         text.clear();
-        let most = limits::JOURNAL_LINE_BYTES as u64;
-        if from.by_ref().take(most).read_until(b'\n', &mut text)? == 0 || text.pop() != Some(b'\n') {
+        let room = limits::JOURNAL_LINE_BYTES as u64;
+        if from.by_ref().take(room).read_until(b'\n', &mut text)? == 0 || text.pop() != Some(b'\n') {
             break;
         }
         let Some((written, json)) = divided(&text) else { continue };
         let digest = Chain::after(before).next(json);
         before = Some(written);
-        if digest != written {
-            continue;
-        }
-        if line == 1 {
-            remains.header = serde_json::from_slice::<HeaderLine>(json).ok().and_then(|header| header.read().ok());
-        } else if let Ok(entry) = serde_json::from_slice::<EntryLine<'_>>(json) {
-            remains.paths.extend(entry.path().ok());
+        if digest == written
+            && let Ok(entry) = serde_json::from_slice::<EntryLine<'_>>(json)
+        {
+            paths.extend(entry.path().ok());
         }
     }
-    Ok(remains)
+    Ok(paths)
 }
 
 /// The digest of a line, and its JSON.

@@ -21,6 +21,9 @@ use crate::path::STATE_FOLDER;
 /// The interval at which the clock of a file system is asked for the time.
 const PACE: Duration = Duration::from_millis(1);
 
+/// The hash of a path, and the inode there.
+type HashedInode = (u64, u64);
+
 /// The inode at each name of a folder, and the time from which on every change is one of others.
 ///
 /// A name takes two words, whatever its length: its hash with a key that nobody knows, and the inode.
@@ -68,7 +71,7 @@ impl TreeBefore {
         folder: &Path,
         keeps_numbers: bool,
         left_out: &(dyn Fn(&Path) -> bool + Sync),
-    ) -> io::Result<(Vec<(u64, u64)>, Vec<PathBuf>)> {
+    ) -> io::Result<(Vec<HashedInode>, Vec<PathBuf>)> {
         let (mut inodes, mut folders) = (Vec::new(), Vec::new());
         // Something else may be mounted here.
         let mut lists_inodes = (!keeps_numbers).then_some(false);

@@ -62,12 +62,12 @@ fn find_in(
     for id in list_ids(workspace, &section)? {
         // Read without its lock first: a process that only examines it holds the lock too. We hold the locks of its
         // targets, so a busy lock never means that its owner is alive.
-        let touched = peek(state, &section, &id)?;
+        let theirs = peek(state, &section, &id)?;
         let touches = |theirs: &RelPath| {
             let theirs = other.path_of(theirs.as_path());
             paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
         };
-        let is_in_the_way = match &touched {
+        let is_in_the_way = match &theirs {
             TouchedPaths::None => false,
             TouchedPaths::All(journal) => journal.entries.iter().any(|record| touches(&record.path)),
             TouchedPaths::Some(paths) => paths.iter().any(touches),
@@ -99,7 +99,7 @@ pub(crate) fn journal_of(
         let StateLookup::State(state) = found else { return Ok(None) };
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         match peek(state, &section, id)? {
-            TouchedPaths::All(journal) => Ok(Some(journal)),
+            TouchedPaths::All(journal) => Ok(Some(*journal)),
             TouchedPaths::None | TouchedPaths::Some(_) => Ok(None),
         }
     };

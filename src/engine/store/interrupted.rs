@@ -12,7 +12,7 @@ use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
-use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Remains, UnreadableJournal};
+use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
 use crate::path::RelPath;
 
@@ -167,28 +167,33 @@ pub(crate) enum TouchedPaths {
     /// It touches none: it has no journal, or one that was not born there.
     None,
     /// All of them.
-    All(Journal),
+    All(Box<Journal>),
     /// It does not verify. These are those that can still be read.
     Some(Vec<RelPath>),
 }
 
 /// The paths that a transaction touches, if it was born there as far as its journal tells.
 pub(crate) fn touched_paths(workspace: &Workspace, folder: &Handle, id: &str) -> Result<TouchedPaths> {
-    if let Some(journal) = read_born_here(workspace, folder, id)? {
-        return Ok(TouchedPaths::All(journal));
+    let Some(header) = read_of_journal(workspace, folder, |bytes| journal::header(bytes))? else {
+        return Ok(TouchedPaths::None);
+    };
+    // Of a journal that was written elsewhere no more than that is read, however long it is.
+    let is_known = header.is_ok();
+    if let Ok((header, _)) = header {
+        let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
+        if !(workspace.protocol.is_born_here)(&header, id, &stat.identity, &host.boot) {
+            return Ok(TouchedPaths::None);
+        }
+        if let Some(journal) = read_born_here(workspace, folder, id)? {
+            return Ok(TouchedPaths::All(Box::new(journal)));
+        }
     }
-    let read = |bytes: &mut dyn BufRead| Ok(journal::read_if(bytes, |_| true, 0).err().map(drop));
-    match read_of_journal(workspace, folder, read)? {
-        // It verifies, and was born elsewhere.
-        None | Some(Ok((None, _))) => return Ok(TouchedPaths::None),
-        Some(Ok((Some(()), _)) | Err(_)) => {}
-    }
-    let remains = read_of_journal(workspace, folder, |bytes| Ok(journal::remains(bytes)?))?;
-    let Some(Ok((Remains { header, paths }, _))) = remains else { return Ok(TouchedPaths::None) };
-    let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
-    let is_born_here = |header: Header| (workspace.protocol.is_born_here)(&header, id, &stat.identity, &host.boot);
-    // A header that is damaged as well says nothing against it.
-    Ok(if header.is_none_or(is_born_here) { TouchedPaths::Some(paths) } else { TouchedPaths::None })
+    let most = if is_known { limits::ENTRIES } else { limits::UNKNOWN_ENTRIES };
+    let remains = read_of_journal(workspace, folder, |bytes| Ok(journal::remains(bytes, most)?))?;
+    Ok(match remains {
+        Some(Ok((paths, _))) => TouchedPaths::Some(paths),
+        _ => TouchedPaths::None,
+    })
 }
 
 /// The journal of a folder: none, the result of `read`, or the reason why it cannot be read.

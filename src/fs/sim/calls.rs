@@ -418,7 +418,11 @@ impl Fs for SimProcess {
 
     fn sync(&self, handle: &Handle) -> io::Result<()> {
         let path = || handle.path().to_owned();
-        self.sync_call("sync", path, handle, Store::sync, Store::lose_pages)
+        let sync = |store: &mut Store, id| {
+            store.sync(id);
+            Ok(())
+        };
+        self.sync_call("sync", path, handle, sync, Store::lose_pages)
     }
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {

@@ -186,9 +186,9 @@ impl Store {
 
     /// Makes a file, or the names in a folder, durable; on a file system with ordered metadata, all metadata so far as
     /// well.
-    pub(super) fn sync(&mut self, id: Id) -> io::Result<()> {
+    pub(super) fn sync(&mut self, id: Id) {
         if self.live.get(id).is_some_and(|node| self.machine.volume(node.mount).syncs_to_cache) {
-            return Ok(());
+            return;
         }
         let device = self.device_of(id).unwrap_or(1);
         let log = std::mem::take(&mut self.log);
@@ -211,7 +211,6 @@ impl Store {
         }
         // The time of a write is later than one that was set before it.
         self.sync_content(id);
-        Ok(())
     }
 
     /// A process's call to sync the file system of `id`: on some it does nothing, and on some it fails.

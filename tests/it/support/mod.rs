@@ -4,8 +4,6 @@ pub(crate) mod mounts;
 pub(crate) mod sources;
 pub(crate) mod workspace;
 
-use std::ffi::OsStr;
-
 /// The name of a test for `--exact`, in a module that gives its `module_path!()`: the path without the crate.
 pub(crate) fn name_of(module: &str, test: &str) -> String {
     let (_, path) = module.split_once("::").unwrap();
@@ -22,7 +20,8 @@ pub(crate) fn is_full() -> bool {
 const PORTABLE: &str = "TXEDIT_TEST_PORTABLE";
 
 /// Returns whether a variable is a setting of the program, which no test inherits.
-pub(crate) fn is_setting(name: impl AsRef<OsStr>) -> bool {
+#[cfg(feature = "cli")]
+pub(crate) fn is_setting(name: impl AsRef<std::ffi::OsStr>) -> bool {
     let name = name.as_ref().to_string_lossy();
     name.starts_with("TXEDIT_") && name != PORTABLE
 }

@@ -62,7 +62,7 @@ fn has_strace() -> bool {
 fn traced(options: &[&str], root: &Path, line: &[&str]) -> Command {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_txedit")).args(line);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(&name)) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     command.env("TXEDIT_CHECK_IN", "tree").arg("--root").arg(root).current_dir(root).stdin(Stdio::null());

@@ -64,7 +64,7 @@ fn plan(asks: &[Ask], terms: &ScenarioTerms) -> Value {
 /// Does an act by the program itself; `None` for those that the engine is asked for directly.
 pub(super) fn run(root: &Path, act: &ScenarioAct) -> Option<Ran> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(&name)) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     // The judge is one of checks that see the tree.
