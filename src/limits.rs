@@ -13,7 +13,7 @@ pub const FILES: usize = 500_000;
 pub const ENTRIES: usize = 2 * FILES;
 
 /// Entries that are read of a journal whose header does not verify: it may be anybody's.
-pub const UNKNOWN_ENTRIES: usize = 10_000;
+pub const UNKNOWN_ENTRIES: usize = 1_000;
 
 /// The files listed of a journal that was not written where it is.
 pub const FOREIGN_FILES: usize = 20;

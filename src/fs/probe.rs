@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -35,12 +36,28 @@ pub struct Guarantees {
     pub renames_survive: bool,
 }
 
+/// Attempts to remove the scratch folder, and the pause between two of them.
+const REMOVALS: usize = 50;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Tests everything in a scratch folder in `folder`, which is removed afterwards, even after a failure.
 pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     let scratch = tempfile::Builder::new().prefix(".txedit-probe-").tempdir_in(folder)?;
+    let found = guarantees_of(scratch.path());
+    for _ in 0..REMOVALS {
+        // On FUSE a file that was deleted while it was open has a hidden name until the server has heard of its end.
+        match std::fs::remove_dir_all(scratch.path()) {
+            Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty => std::thread::sleep(PAUSE),
+            _ => break,
+        }
+    }
+    found
+}
+
+fn guarantees_of(scratch: &Path) -> io::Result<Guarantees> {
     let fs = OsFs::new();
     // In a folder of its own with exactly this mode: the umask may be anything.
-    let scratch_path = fs.canonical(scratch.path())?;
+    let scratch_path = fs.canonical(scratch)?;
     let top = fs.open_folder(&scratch_path)?;
     fs.make_folder(Name::new(&top, "probe"), 0o700)?;
     let inside = fs.open_beneath(&top, Path::new("probe"))?;
