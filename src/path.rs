@@ -241,7 +241,7 @@ pub fn is_escaped(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// A path for display, as [`spelled`] and [`one_line`].
+/// A path for display, as [`one_line`]; a byte that is not UTF-8 is written as `\xff`.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     one_line(&spelled(path)).into_owned()
