@@ -21,11 +21,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain behind a line with this digest.
-    pub(super) const fn after(last: Option<Digest>) -> Self {
-        Self { last }
-    }
-
     /// The digest of a line: over the hex digits of the previous line (none for the first), then the JSON bytes.
     #[must_use]
     pub fn next(&mut self, json: &[u8]) -> Digest {

@@ -118,35 +118,27 @@ pub fn header(from: impl BufRead) -> Result<Header, UnreadableJournal> {
     JournalLines::new(from).header()
 }
 
-/// The paths that can still be read of a journal that does not verify as a whole: those of all entries whose own lines do,
-/// among the first `most`. A line verifies by the digits before it, and by those of the line before as they are written:
-/// damage to one line leaves the others as they are.
+/// The paths that can still be read of a journal that does not verify, among its first `most` entries. Whether a line has
+/// its digest does not count: they are only used to leave files alone, and a path that is damaged hides no other.
 pub(crate) fn remains(mut from: impl BufRead, most: usize) -> io::Result<Vec<RelPath>> {
-    let (mut paths, mut before, mut text) = (Vec::new(), None, Vec::new());
-    // The header is no entry, and so is the seal.
+    let (mut paths, mut text) = (Vec::new(), Vec::new());
+    // The header and the seal are no entries.
     for _ in 0..most.saturating_add(2) {
         text.clear();
         let room = limits::JOURNAL_LINE_BYTES as u64;
-        if from.by_ref().take(room).read_until(b'\n', &mut text)? == 0 || text.pop() != Some(b'\n') {
+        if from.by_ref().take(room).read_until(b'\n', &mut text)? == 0 {
             break;
         }
-        let Some((written, json)) = divided(&text) else { continue };
-        let digest = Chain::after(before).next(json);
-        before = Some(written);
-        if digest == written
-            && let Ok(entry) = serde_json::from_slice::<EntryLine<'_>>(json)
-        {
+        let json = text.get(DIGITS + 1..).unwrap_or_default();
+        if let Ok(entry) = serde_json::from_slice::<EntryLine<'_>>(json) {
             paths.extend(entry.path().ok());
         }
     }
     Ok(paths)
 }
 
-/// The digest of a line, and its JSON.
-fn divided(text: &[u8]) -> Option<(Digest, &[u8])> {
-    let (digits, json) = text.get(..64).zip(text.get(65..)).filter(|_| text[64] == b' ')?;
-    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, json))
-}
+/// The hexadecimal digits of a digest.
+const DIGITS: usize = 64;
 
 /// Reads and verifies line by line.
 struct JournalLines<R> {
@@ -207,13 +199,12 @@ impl<R: BufRead> JournalLines<R> {
             }
         }
         let is_last = self.from.fill_buf()?.is_empty();
-        let is_divided = self.text.get(64) == Some(&b' ');
-        let (written, json) = match divided(&self.text) {
-            Some(parts) => parts,
-            None if is_divided => return Err(Corrupt::Digest { line }.into()),
-            None => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
+        let (digits, json) = match self.text.get(..DIGITS).zip(self.text.get(DIGITS + 1..)) {
+            Some(parts) if self.text[DIGITS] == b' ' => parts,
+            _ => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
         };
-        if written != self.chain.next(json) {
+        let written = std::str::from_utf8(digits).ok().and_then(|d| d.parse::<Digest>().ok());
+        if written != Some(self.chain.next(json)) {
             return Err(Corrupt::Digest { line }.into());
         }
         Ok((json, is_last))

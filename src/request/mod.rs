@@ -50,9 +50,8 @@ pub struct Request {
     pub idempotency_key: Option<String>,
     /// A text for the log.
     pub label: Option<String>,
-    /// True if it was done already, in a view: a file that is read-only was so for whoever did it as well, who changed or
-    /// replaced it nevertheless.
-    pub(crate) was_done_in_view: bool,
+    /// True if read-only files are replaced, moved and deleted like others: a program did so already, in a view.
+    pub(crate) takes_read_only: bool,
 }
 
 /// The change of one file.

@@ -42,7 +42,8 @@ impl TreeBefore {
     /// some of its files have, and `keeps_numbers` is false: each file is looked at.
     pub(crate) fn of(
         root: &Path,
-        (clock, keeps_numbers): (BorrowedFd<'_>, bool),
+        clock: BorrowedFd<'_>,
+        keeps_numbers: bool,
         left_out: &(dyn Fn(&Path) -> bool + Sync),
         cancel: &CancelToken,
     ) -> io::Result<Self> {
@@ -51,7 +52,7 @@ impl TreeBefore {
         let inodes = Mutex::new(HashMap::new());
         each_folder(&|folder| {
             go_on(cancel)?;
-            match before.list(root, folder, keeps_numbers, left_out) {
+            match before.list(root, folder, left_out) {
                 // Nobody can have read what is in a folder that is closed, or is gone.
                 Err(e) if is_out_of_reach(&e) => Ok(Vec::new()),
                 listed => {
@@ -69,12 +70,11 @@ impl TreeBefore {
         &self,
         root: &Path,
         folder: &Path,
-        keeps_numbers: bool,
         left_out: &(dyn Fn(&Path) -> bool + Sync),
     ) -> io::Result<(Vec<HashedInode>, Vec<PathBuf>)> {
         let (mut inodes, mut folders) = (Vec::new(), Vec::new());
         // Something else may be mounted here.
-        let mut lists_inodes = (!keeps_numbers).then_some(false);
+        let mut lists_inodes = (!self.keeps_numbers).then_some(false);
         for entry in fs::read_dir(root.join(folder))? {
             let entry = entry?;
             let path = folder.join(entry.file_name());
@@ -203,8 +203,7 @@ mod tests {
             fs::write(root.join(name), "one\n").unwrap();
         }
         let (opened, cancel) = (fs::File::open(&clock).unwrap(), CancelToken::new());
-        let before =
-            TreeBefore::of(&root, (opened.as_fd(), true), &|path| path == Path::new("sub/d"), &cancel).unwrap();
+        let before = TreeBefore::of(&root, opened.as_fd(), true, &|path| path == Path::new("sub/d"), &cancel).unwrap();
         let is_unchanged = |name: &str| {
             let now = root.join(name).symlink_metadata().unwrap();
             before.was_at(Path::new(name), now.ino()) && (now.is_dir() || changed_at(&now) < before.since())

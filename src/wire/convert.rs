@@ -39,7 +39,7 @@ impl RequestJson {
             idempotent: false,
             idempotency_key: self.idempotency_key.filter(|key| validate::check_key(key, findings)),
             label: self.label,
-            was_done_in_view: false,
+            takes_read_only: false,
         }
     }
 }

@@ -128,7 +128,6 @@ impl Engine {
             if request.files.is_empty() {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
-            let request = &Request { was_done_in_view: true, ..request.clone() };
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
                 let verified = verify::verify(&ended.before, begun.protocol(), begun.targets(), request);
@@ -239,7 +238,8 @@ impl Engine {
         ran.left_out = collector.left_out;
         let Program { dry_run, verbose, .. } = *program;
         let (check, label) = (program.check.clone(), Some(program.label()));
-        let request = Request { dry_run, verbose, check, label, ..Request::of_files(collector.files) };
+        let asked = Request::of_files(collector.files);
+        let request = Request { dry_run, verbose, check, label, takes_read_only: true, ..asked };
         Ok(EndedProgram { view, before, committed, request, run: ran })
     }
 }

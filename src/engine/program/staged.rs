@@ -12,10 +12,12 @@ use crate::request::{Change, FileRequest, Mode, Request};
 use crate::view::WrittenLayer;
 
 impl Engine {
-    /// The request with the new contents in it: an open transaction outlives the view.
+    /// The request with the new contents in it: an open transaction outlives the view. Its commit is a request like any other,
+    /// which leaves read-only files alone.
     pub(super) fn in_memory(&self, ended: &EndedProgram<'_>) -> Result<Request> {
         let (request, view) = (&ended.request, &ended.view);
-        let (Some(layer), mut room) = (view.layer(), limits::REQUEST_BYTES) else { return Ok(request.clone()) };
+        let request = Request { takes_read_only: false, ..request.clone() };
+        let (Some(layer), mut room) = (view.layer(), limits::REQUEST_BYTES) else { return Ok(request) };
         let mut files = Vec::new();
         for file in &request.files {
             let old_mode = match file.change {
@@ -24,7 +26,7 @@ impl Engine {
             };
             files.push(in_memory(file, &layer, old_mode, &mut room)?);
         }
-        Ok(Request { files, ..request.clone() })
+        Ok(Request { files, ..request })
     }
 
     /// Refuses a file with an owner, attributes or set-id bits that staging would not keep. Returns the mode of the file that

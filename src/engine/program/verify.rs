@@ -24,8 +24,7 @@ pub(super) fn before_view(state: &StateFolder, real: &RealPaths, cancel: &Cancel
         clock.ok_or_else(|| Error::new(ErrorKind::NoView, "this file system has no descriptors").at(folder.path()))?;
     let root = workspace.fs().path_to(&workspace.root);
     let system = workspace.file_system(&workspace.root)?;
-    let clock = (clock.as_fd(), system.keeps_numbers);
-    let before = TreeBefore::of(&root, clock, &|path| real.has(path), cancel);
+    let before = TreeBefore::of(&root, clock.as_fd(), system.keeps_numbers, &|path| real.has(path), cancel);
     check_cancelled(cancel)?;
     before.map_err(|e| Error::io("list", workspace.root.path(), e))
 }

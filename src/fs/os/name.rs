@@ -1,6 +1,6 @@
 //! Lists, renames and removes names in an open folder.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -27,12 +27,15 @@ pub(super) fn list(folder: &File) -> io::Result<Vec<OsString>> {
             Err(Errno::NOENT) => break,
             entry => entry?,
         };
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(OsString::from_vec(name.to_vec()));
-        }
+        names.extend(listed(entry.file_name()));
     }
     Ok(names)
+}
+
+/// A name that a folder lists, unless it is that of the folder itself or of the one above.
+pub(super) fn listed(name: &CStr) -> Option<OsString> {
+    let name = name.to_bytes();
+    (name != b"." && name != b"..").then(|| OsString::from_vec(name.to_vec()))
 }
 
 pub(super) fn rename(from: (&File, &OsStr), to: (&File, &OsStr), how: Rename) -> io::Result<()> {

@@ -9,22 +9,26 @@ use txedit::{Edit, ErrorKind, Outcome, Request, Run, UndoOptions};
 
 use super::lost::{edits, engine, killed_before};
 
-/// Flips a bit in the JSON of a line, from 0.
-fn damage(sim: &SimFs, journal: &Path, line: usize) {
+/// Where the JSON of a line begins, behind its digest.
+const JSON: usize = 70;
+
+/// Flips a bit of a line, from 0, at a byte of it.
+fn damage(sim: &SimFs, journal: &Path, line: usize, at: usize) {
     let mut bytes = sim.read(journal).unwrap();
     let start: usize = bytes.split(|byte| *byte == b'\n').take(line).map(|line| line.len() + 1).sum();
-    bytes[start + 70] ^= 1;
+    bytes[start + at] ^= 1;
     sim.write_in_place(journal, bytes).unwrap();
 }
 
 #[test]
 fn what_touches_its_files_is_refused_until_somebody_decides() {
-    // The header, the entries of `a` and of `b`, and the seal.
-    for (line, known) in [(0, ["a", "b"].as_slice()), (1, &["b"]), (2, &["a"]), (3, &["a", "b"])] {
+    // The header, the entries of `a` and of `b`, and the seal. What stands in front of an entry hides no path.
+    let (all, json) = (["a", "b"].as_slice(), JSON);
+    for (line, at, known) in [(0, json, all), (1, json, &["b"]), (2, json, &["a"]), (3, json, all), (1, 3, all)] {
         let (sim, folder) = killed_before("journal.done", &edits());
         sim.create("/w/c", "old c").unwrap();
         let (engine, id) = (engine(&sim, 5), Path::new(&folder).file_name().unwrap().to_str().unwrap());
-        damage(&sim, &Path::new(&folder).join("journal"), line);
+        damage(&sim, &Path::new(&folder).join("journal"), line, at);
         for path in known {
             let request = Request::new().edit(*path, Edit::replace("new", "newer"));
             for request in [request.clone(), request.dry_run(true)] {
@@ -66,7 +70,7 @@ fn no_undo_takes_an_older_one_in_its_place() {
     sim.clear_hook();
     let engine = engine(&sim, 3);
     let id = engine.status().unwrap().interrupted[0].id.clone();
-    damage(&sim, &Path::new("/w/.txedit/txn").join(id).join("journal"), 3);
+    damage(&sim, &Path::new("/w/.txedit/txn").join(id).join("journal"), 3, JSON);
     for options in [UndoOptions::default(), UndoOptions::default().dry_run(true)] {
         let error = engine.undo_last(1, &options, Run::default()).unwrap_err();
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error:?}");

@@ -139,7 +139,7 @@ impl RequestPaths {
             let checked = if part.field == ORIGIN || is_there {
                 Ok(())
             } else {
-                permissions.check(place, request.was_done_in_view)
+                permissions.check(place, request.takes_read_only)
             };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.message().to_owned());

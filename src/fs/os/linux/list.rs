@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 
 use rustix::fs::RawDir;
 use rustix::io::Errno;
 
-use super::super::open;
+use super::super::{name, open};
 
 /// The size of the buffer for one call that lists names: some hundred transactions.
 const LISTED_TOGETHER: usize = 16 << 10;
@@ -25,10 +24,7 @@ pub(super) fn names(folder: &File) -> io::Result<Vec<OsString>> {
             Err(Errno::NOENT) => break,
             entry => entry?,
         };
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(OsString::from_vec(name.to_vec()));
-        }
+        names.extend(name::listed(entry.file_name()));
     }
     Ok(names)
 }
