@@ -102,6 +102,10 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::StageAgain { id } => {
             format!("it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again")
         }
+        NextStep::CommitAgain { id } => format!(
+            "it is still open: mend what the message names, then `txedit commit {id}`; or drop it with `txedit rollback \
+             {id}`, and stage other edits"
+        ),
         NextStep::In { .. } => unreachable!("its root is named around the step in it"),
     }
 }
@@ -191,6 +195,7 @@ mod tests {
             NextStep::TakeByHand { id: id(), kept: "/w/.txedit/kept/x/000000".into() },
             NextStep::Doctor,
             NextStep::StageAgain { id: id() },
+            NextStep::CommitAgain { id: id() },
         ]
     }
 

@@ -8,7 +8,7 @@ use super::history::untrusted::{self, UntrustedCause, UntrustedTransaction};
 use super::history::{self, HistoryEntry};
 use super::recovery::describe;
 use super::report::{Interrupted, Recovered, RecoveryAction, RecoveryReason, Status, Unreadable};
-use super::store::interrupted::{self, JournalStatus};
+use super::store::interrupted::{self, DamagedJournal, JournalStatus};
 use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder, list_ids, open_transaction};
 use super::{RecoverOptions, Run, open, recovery};
@@ -100,10 +100,13 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             entry(RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal), Vec::new())
         }
         JournalStatus::Unfinished => entry(RecoveryAction::Drop, RecoveryReason::NoJournal, Vec::new()),
-        JournalStatus::Corrupt(problem) => {
+        JournalStatus::Damaged(DamagedJournal { problem, paths }) => {
             let discard = NextStep::Discard { id: id.to_owned() };
-            let damaged = entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard]);
-            Interrupted { remarks: vec![describe::place(state, Section::Transactions, id)], ..damaged }
+            Interrupted {
+                files: paths.iter().map(describe::unobserved_file).collect(),
+                remarks: vec![describe::place(state, Section::Transactions, id)],
+                ..entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard])
+            }
         }
         JournalStatus::Untrusted(beginning, untrusted) => Interrupted {
             owner: owner(&beginning.header),
@@ -115,18 +118,7 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             )
         },
         JournalStatus::Hot(journal, _) => {
-            let run = Run::default();
-            let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
-            let patience = Patience::new(lock_timeout, run.cancel);
-            let plan = match recovery::recover_one(state, id, options, patience, run, &mut |_| {}) {
-                Ok(plan) => plan,
-                Err(error) if describe::is_of_this_process(&error) => return Err(error),
-                // One whose files cannot be read hides no other.
-                Err(error) => Recovered {
-                    files: describe::unobserved(&journal.entries),
-                    ..describe::not_observed(id, RecoveryAction::Wait, &error)
-                },
-            };
+            let plan = plan(state, id, &journal, lock_timeout)?;
             Interrupted {
                 owner: owner(&journal.header),
                 files: plan.files,
@@ -135,6 +127,20 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             }
         }
     }))
+}
+
+/// What a recovery would do.
+fn plan(state: &StateFolder, id: &str, journal: &Journal, lock_timeout: Duration) -> Result<Recovered> {
+    let run = Run::default();
+    let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
+    match recovery::recover_one(state, id, options, Patience::new(lock_timeout, run.cancel), run, &mut |_| {}) {
+        Err(error) if !describe::is_of_this_process(&error) => Ok(Recovered {
+            // One whose files cannot be read hides no other.
+            files: describe::unobserved(&journal.entries),
+            ..describe::not_observed(id, RecoveryAction::Wait, &error)
+        }),
+        plan => plan,
+    }
 }
 
 fn owner(header: &Header) -> String {

@@ -106,6 +106,11 @@ pub enum NextStep {
         /// The transaction, which is still open.
         id: String,
     },
+    /// Mend what the message names, then commit the open transaction again; or roll it back, and stage other edits.
+    CommitAgain {
+        /// The transaction, which is still open.
+        id: String,
+    },
     /// Take a step in another workspace, whose state folder has the transaction.
     In {
         /// The root of that workspace.
@@ -158,6 +163,11 @@ impl fmt::Display for NextStep {
             Self::Correct(correction) => correction.fmt(f),
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
+            Self::CommitAgain { id } => write!(
+                f,
+                "mend what the message names, then Engine::commit_staged({id:?}, …); or Engine::roll_back({id:?}, …), and \
+                 stage other edits"
+            ),
             Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }

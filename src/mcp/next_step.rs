@@ -48,6 +48,10 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::StageAgain { id } => format!(
             "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"
         ),
+        NextStep::CommitAgain { id } => format!(
+            "transaction {id} is still open: mend what the message names and call commit_transaction again, or call \
+             rollback_transaction and stage other edits"
+        ),
         NextStep::In { root, step } => {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
         }

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use super::{HistoryEntry, whole_history};
 use crate::engine::report::RecoveryReason;
 use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
@@ -55,6 +56,12 @@ impl UntrustedTransaction {
         let error =
             self.refused("and may be newer than what would be reverted: name the transaction that is meant", ", or ");
         error.with_next([NextStep::Log]).with_next(self.next_steps())
+    }
+
+    /// The error for a caller that asks for all of a session.
+    pub(crate) fn may_be_of_session(&self, session: &str) -> Error {
+        let and = format!("and may be of the session {session}: name the transactions that are meant");
+        self.refused(&and, ", or ").with_next([NextStep::Log]).with_next(self.next_steps())
     }
 
     /// The error for a request that may have been committed already.
@@ -175,13 +182,13 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
         // What its owner has not acknowledged cannot be meant.
         JournalStatus::Running | JournalStatus::Unfinished => return Ok(None),
         JournalStatus::Refused(refusal) => (UntrustedCause::Refused(refusal), refusal.to_string(), None),
-        JournalStatus::Corrupt(why) => {
+        JournalStatus::Damaged(damaged) => {
             let header = match &folder {
                 Some(folder) => interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);
-            (UntrustedCause::Damaged, format!("is interrupted, and {why}"), header)
+            (UntrustedCause::Damaged, format!("is interrupted, and {}", damaged.problem), header)
         }
         JournalStatus::Untrusted(beginning, reason) => {
             let cause = match reason {
@@ -196,6 +203,23 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
     };
     let (id, path) = (id.to_owned(), section.path().join(id));
     Ok(Some(UntrustedTransaction { id, path, section: Section::Transactions, cause, why, header }))
+}
+
+/// Refuses if one that cannot be used may be of a session.
+pub(crate) fn refuse_of_session(state: &StateFolder, session: &str) -> Result<()> {
+    let is_of_it = |untrusted: &UntrustedTransaction| match &untrusted.header {
+        Some(header) => header.session.as_deref() == Some(session),
+        None => !untrusted.is_foreign(),
+    };
+    for entry in whole_history(state)? {
+        if let HistoryEntry::Untrusted(untrusted) = entry?
+            && is_of_it(&untrusted)
+        {
+            return Err(untrusted.may_be_of_session(session));
+        }
+    }
+    let interrupted = interrupted(state)?;
+    interrupted.iter().find(|it| is_of_it(it)).map_or(Ok(()), |untrusted| Err(untrusted.may_be_of_session(session)))
 }
 
 /// Returns whether it may be the wanted one: by its id and, as far as its journal tells, by who committed it.

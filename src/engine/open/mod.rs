@@ -27,7 +27,7 @@ use super::transaction::{Ready, Transaction};
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;
-use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, NextStep, Outcome, Result};
 use crate::path::{AskedPath, RelPath};
 use crate::request::{Change, FileRequest, IfExists, Request, validate};
 use compose::StagedEntry;
@@ -80,7 +80,7 @@ impl Engine {
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;
         let (_, opened) = self.still_open(&found, id, run)?;
-        self.preview_of(&opened, &mut found, run)
+        self.preview_of(&opened, &mut found, run).map_err(|error| or_mend(id, error))
     }
 
     fn preview_of(&self, opened: &OpenedFolder, found: &mut StateLookup, run: Run<'_>) -> Result<Preview> {
@@ -108,7 +108,8 @@ impl Engine {
         let (mut found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
         let committed = self.commit_opened(id, plan_hash, check, &mut found, &mut warnings, run);
-        telling(committed.map_err(|error| failed.in_front_of(error)), warnings)
+        let committed = committed.map_err(|error| or_mend(id, failed.in_front_of(error)));
+        telling(committed, warnings)
     }
 
     fn commit_opened(
@@ -233,6 +234,29 @@ impl Engine {
         let user = host.map_or_else(String::new, |host| format!(", process {} of user {}", host.process, host.user));
         format!("{}{user}", self.program(run))
     }
+}
+
+/// The error of an open transaction with what to do about it, if that is not said yet: no request is to be sent again.
+fn or_mend(id: &str, error: Error) -> Error {
+    use ErrorKind as K;
+    let is_of_request = matches!(
+        error.kind(),
+        K::ValidationFailed
+            | K::FileNotFound
+            | K::FileExists
+            | K::FolderNotEmpty
+            | K::NotARegularFile
+            | K::OutsideRoot
+            | K::SymlinkLoop
+            | K::PermissionDenied
+            | K::CrossDevice
+            | K::CheckFailed
+    );
+    let is_as_before = matches!(error.outcome(), Outcome::Unchanged | Outcome::RolledBack);
+    if !is_of_request || !is_as_before || !error.next_steps().is_empty() {
+        return error;
+    }
+    error.with_next([NextStep::CommitAgain { id: id.to_owned() }])
 }
 
 /// Returns whether the open transaction is gone.

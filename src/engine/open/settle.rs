@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::compose::StagedEntry;
+use super::names;
 use super::store::OpenedFolder;
 use super::stored::StoredBase;
 use crate::charset::{Charset, readable};
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
+use crate::engine::transaction::prepare::lock_targets::Targets as _;
+use crate::engine::transaction::prepare::request_paths::RequestPaths;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, ForeignChange, NextStep, Result};
 use crate::fs::{FileKind, Name};
@@ -56,6 +59,7 @@ impl Engine {
         entries: &mut [&mut StagedEntry],
         run: Run<'_>,
     ) -> Result<RebasedFiles> {
+        self.check_folders(opened, entries)?;
         // An entry that leaves a path does not matter to the new file that takes it.
         let left = entries.iter().filter(|entry| entry.file.vacates());
         let free: HashSet<PathBuf> = left.map(|entry| entry.file.path.to_path_buf()).collect();
@@ -68,6 +72,32 @@ impl Engine {
             }
         }
         Ok(rebased)
+    }
+
+    /// Refuses what would land elsewhere: the paths that are stored lead through no symlink, unless one took the place of a
+    /// folder since.
+    fn check_folders(&self, opened: &OpenedFolder, entries: &[&mut StagedEntry]) -> Result<()> {
+        let paths = RequestPaths::of_files(entries.iter().map(|entry| &entry.file), false);
+        let asked = entries.iter().flat_map(|entry| names(&entry.file));
+        for (asked, place) in asked.zip(self.resolver().places(paths.paths())) {
+            // What does not lead anywhere is reported where the request is tried.
+            let Ok(place) = place else { continue };
+            let leads_elsewhere = match asked.parent().filter(|_| place.is_link) {
+                // A symlink at its name itself is found by what was staged on.
+                Some(folder) => self.workspace.find_folder(&self.workspace.root, folder)?.is_none(),
+                None => place.path.as_path() != asked.as_path(),
+            };
+            if leads_elsewhere {
+                let message = format!(
+                    "{} leads to {} now: a folder on its way was replaced by a symlink since it was staged",
+                    asked.display(),
+                    place.path
+                );
+                let error = Error::new(ErrorKind::ConcurrentModification, message).at(asked);
+                return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
+            }
+        }
+        Ok(())
     }
 
     fn settle_one(
@@ -98,7 +128,7 @@ impl Engine {
         let Some(rebased) = rebased else {
             // Without it the error still holds.
             let by = base.and_then(|base| self.foreign_change(&path, base, run).ok()?);
-            // Of a file that was to be replaced or deleted, only the digest is known.
+            // Of a long file that was to be replaced or deleted, only the digest is known.
             let old = if base.is_some() { old.as_deref() } else { Some(&[][..]) };
             let error = diverged(entry, old.zip(Some(current.as_deref().unwrap_or_default())), by);
             return Err(error.with_next([NextStep::StageAgain { id: opened.id.clone() }]));
@@ -114,7 +144,7 @@ impl Engine {
         Ok(stat.is_some_and(|stat| stat.kind == FileKind::Symlink))
     }
 
-    /// Keeps the base that is needed to carry edits over later.
+    /// Keeps the base that is needed to carry edits over later, or to show what another program made of it.
     pub(super) fn keep_base(
         &self,
         opened: &OpenedFolder,
@@ -122,13 +152,15 @@ impl Engine {
         base: Option<Digest>,
         run: Run<'_>,
     ) -> Result<()> {
-        let (Some(base), Change::Edit { .. } | Change::Rename(_) | Change::Mode) = (base, &entry.change) else {
-            return Ok(());
-        };
+        let Some(base) = base else { return Ok(()) };
+        let is_needed = matches!(entry.change, Change::Edit { .. } | Change::Rename(_) | Change::Mode);
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         match self.current(&path, run.cancel)? {
+            // A longer one has no diff.
+            Some(content) if !is_needed && content.len() > limits::DIFF_BYTES => Ok(()),
             Some(content) if Digest::of(&content) == base => opened.keep(&self.workspace, &content, base),
+            _ if !is_needed => Ok(()),
             // It has just changed, or had changed before and was carried over: the base was kept then.
             _ if opened.base(&self.workspace, base)?.is_some() => Ok(()),
             _ => Err(crate::engine::store::snapshot::changed(&entry.path, "changed while it was staged")),

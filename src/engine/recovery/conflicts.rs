@@ -76,7 +76,7 @@ fn find_in(
             continue;
         }
         match interrupted::examine(state, &id, &|_| false)?.0 {
-            JournalStatus::Hot(..) | JournalStatus::Running | JournalStatus::Corrupt(_) => {
+            JournalStatus::Hot(..) | JournalStatus::Running | JournalStatus::Damaged(_) => {
                 return Ok(Some(Touching { state: state.clone(), id }));
             }
             JournalStatus::Refused(_) | JournalStatus::Unfinished | JournalStatus::Untrusted(..) => {}

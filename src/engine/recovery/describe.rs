@@ -4,20 +4,20 @@ use crate::engine::history::untrusted;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
 use crate::engine::rollback::walk::RollbackResult;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
+use crate::engine::store::interrupted::{self, DamagedJournal, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Journal, JournalState, Record};
-use crate::path::shown;
+use crate::path::{RelPath, shown};
 
 /// The reason why a transaction is left as it is before any of its files is observed.
 pub(super) enum Left {
     Running,
     Refused(Refusal),
     Unfinished,
-    Corrupt(String),
+    Damaged(DamagedJournal),
     Untrusted(Box<Beginning>, Untrusted),
 }
 
@@ -30,7 +30,7 @@ impl Left {
             JournalStatus::Running => Err(Self::Running),
             JournalStatus::Refused(refusal) => Err(Self::Refused(refusal)),
             JournalStatus::Unfinished => Err(Self::Unfinished),
-            JournalStatus::Corrupt(why) => Err(Self::Corrupt(why)),
+            JournalStatus::Damaged(damaged) => Err(Self::Damaged(damaged)),
         }
     }
 
@@ -44,10 +44,11 @@ impl Left {
             Self::Unfinished => {
                 Recovered { remarks: vec!["it is swept away".to_owned()], ..left(RecoveryReason::NoJournal) }
             }
-            Self::Corrupt(problem) => Recovered {
+            Self::Damaged(DamagedJournal { problem, paths }) => Recovered {
                 required: true,
                 remarks: vec![place(state, Section::Transactions, id)],
                 next_steps: vec![NextStep::Discard { id: id.to_owned() }],
+                files: paths.iter().map(unobserved_file).collect(),
                 ..left(RecoveryReason::Damaged { problem })
             },
             Self::Untrusted(beginning, untrusted) => Recovered {
@@ -72,8 +73,11 @@ pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<Recove
 
 /// The files of a journal that were not observed.
 pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
-    let file = |record: &Record| InterruptedFile { path: record.path.as_path().to_owned(), class: None };
-    entries.iter().map(file).collect()
+    entries.iter().map(|record| unobserved_file(&record.path)).collect()
+}
+
+pub(in crate::engine) fn unobserved_file(path: &RelPath) -> InterruptedFile {
+    InterruptedFile { path: path.as_path().to_owned(), class: None }
 }
 
 /// Returns whether an error says nothing about the files, but about the process that looks at them: it may not have so

@@ -1,7 +1,7 @@
 //! Recovers the transaction that a person names, or discards it at that person's word.
 
 use super::all::unswapped;
-use super::describe::{Left, describe, not_observed, place, unobserved};
+use super::describe::{Left, describe, not_observed, place, unobserved, unobserved_file};
 use super::{Planned, recover_one, targets};
 use crate::cancel::NEVER;
 use crate::engine::history::trash::{self, Goes};
@@ -9,7 +9,7 @@ use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::barrier;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::interrupted;
+use crate::engine::store::interrupted::{self, DamagedJournal};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
@@ -66,9 +66,10 @@ fn discard_interrupted(
     let (status, folder) = interrupted::examine_to_recover(state, id, &|_| true, patience)?;
     let plan = match (Left::of(status), &folder) {
         (Ok((journal, journal_state)), Some(folder)) => plan_discard(state, id, folder, (journal, journal_state)),
-        (Err(Left::Corrupt(problem)), Some(_)) => {
-            Recovered::new(id, RecoveryAction::Discard, RecoveryReason::Damaged { problem })
-        }
+        (Err(Left::Damaged(DamagedJournal { problem, paths })), Some(_)) => Recovered {
+            files: paths.iter().map(unobserved_file).collect(),
+            ..Recovered::new(id, RecoveryAction::Discard, RecoveryReason::Damaged { problem })
+        },
         (left, _) => {
             let report = left.err().unwrap_or(Left::Running).into_report(state, id)?;
             planned(&report);

@@ -48,6 +48,7 @@ impl Engine {
     /// [`undo`](Self::undo).
     pub fn undo_session(&self, session: &str, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         self.undo_chosen(options, run, |state| {
+            untrusted::refuse_of_session(state, session)?;
             let mut of_session = HashMap::new();
             for loaded in history::history(state)?.rev() {
                 let header = loaded?.journal.header;

@@ -29,11 +29,19 @@ pub(crate) enum JournalStatus {
     /// It has no journal: nothing of it was ever swapped.
     Unfinished,
     /// Its journal does not verify.
-    Corrupt(String),
+    Damaged(DamagedJournal),
     /// Its journal verifies, but is used only if a person says so.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, JournalState),
+}
+
+/// A journal that does not verify, or is gone.
+#[derive(Debug)]
+pub(crate) struct DamagedJournal {
+    pub problem: String,
+    /// The paths that can still be read of it.
+    pub paths: Vec<RelPath>,
 }
 
 /// The reason why a journal that verifies is not used.
@@ -103,10 +111,13 @@ pub(crate) fn examine(
     let status = match found {
         None if sweep::holds_originals(&state.workspace, &folder, &stat)? => {
             let gone = "its journal is gone, and files may be new: its folder has old contents, in slots by number";
-            JournalStatus::Corrupt(gone.to_owned())
+            JournalStatus::Damaged(DamagedJournal { problem: gone.to_owned(), paths: Vec::new() })
         }
         None => JournalStatus::Unfinished,
-        Some(Err(why)) => JournalStatus::Corrupt(why),
+        Some(Err(problem)) => {
+            let paths = remaining_paths(&state.workspace, &folder, limits::UNKNOWN_ENTRIES)?;
+            JournalStatus::Damaged(DamagedJournal { problem, paths })
+        }
         Some(Ok((Extract::Whole(journal), journal_state))) => JournalStatus::Hot(journal, journal_state),
         Some(Ok((Extract::Beginning(beginning), _))) => {
             JournalStatus::Untrusted(beginning, reason.unwrap_or_else(|| unreachable!("else all of it was wanted")))
@@ -189,11 +200,13 @@ pub(crate) fn touched_paths(workspace: &Workspace, folder: &Handle, id: &str) ->
         }
     }
     let most = if is_known { limits::ENTRIES } else { limits::UNKNOWN_ENTRIES };
+    Ok(TouchedPaths::Some(remaining_paths(workspace, folder, most)?))
+}
+
+/// The paths that can still be read of a journal that does not verify, among its first `most` entries.
+fn remaining_paths(workspace: &Workspace, folder: &Handle, most: usize) -> Result<Vec<RelPath>> {
     let remains = read_of_journal(workspace, folder, |bytes| Ok(journal::remains(bytes, most)?))?;
-    Ok(match remains {
-        Some(Ok((paths, _))) => TouchedPaths::Some(paths),
-        _ => TouchedPaths::None,
-    })
+    Ok(remains.and_then(Result::ok).map(|(paths, _)| paths).unwrap_or_default())
 }
 
 /// The journal of a folder: none, the result of `read`, or the reason why it cannot be read.

@@ -90,10 +90,10 @@ pub(super) fn relative(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
 }
 
 /// The path in the workspace, with symlinks resolved except one at its end.
-fn itself(path: &Path, files: &UserFiles) -> PathBuf {
-    let path = path.strip_prefix(ROOT).unwrap_or(path);
+fn itself(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
+    let path = path.strip_prefix(root).unwrap_or(path);
     match path.parent().zip(path.file_name()) {
-        Some((folder, name)) => relative(folder, Path::new(ROOT), files).join(name),
+        Some((folder, name)) => relative(folder, root, files).join(name),
         None => path.to_owned(),
     }
 }
@@ -133,7 +133,8 @@ fn judge_partly(compared: ScenarioComparison<'_>, error: &Error) -> Result<(), S
         .not_old()
         .iter()
         .filter(|left| left.on_top && !was_moved(left) && !is_inside(left))
-        .map(|left| relative(&left.path, compared.root, compared.before));
+        // An entry is about the symlink that was at its path, not about what it led to.
+        .map(|left| itself(&left.path, compared.root, compared.before));
     // Others may since have removed what was found there.
     let is_gone = |path: &Path| compared.is_touched(path) && !compared.after.contains_key(path);
     left.find(|path| compared.is_unchanged(path) && !is_gone(path))
@@ -168,7 +169,7 @@ pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> 
     let source = if is_itself {
         path.to_owned()
     } else if file.extras.symlink_to.is_some() {
-        itself(path, before)
+        itself(path, Path::new(ROOT), before)
     } else {
         relative(&file.path, Path::new(ROOT), before)
     };
@@ -177,7 +178,7 @@ pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> 
             to.strip_prefix(ROOT).unwrap_or(to).to_owned()
         }
         // A symlink there is replaced itself.
-        Some(to) => itself(to, before),
+        Some(to) => itself(to, Path::new(ROOT), before),
         None => source.clone(),
     };
     (source, goal)

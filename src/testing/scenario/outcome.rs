@@ -86,7 +86,7 @@ impl ScenarioWorld {
             _ => None,
         };
         if let Some(undone) = reverts {
-            let before = self.committed[undone].before_alone();
+            let before = self.committed[undone].before_alone(base);
             self.are_of_others(undone, base, report)?;
             self.is_undone((undone, &before), &touched, (report, &look.files))?;
             if report.warnings.is_empty() {

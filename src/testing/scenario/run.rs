@@ -52,9 +52,11 @@ impl ScenarioCommit {
         self.again.extend(folders.map(|(path, entry)| (path.clone(), entry.clone())));
     }
 
-    /// What an undo of it alone must leave.
-    pub(super) fn before_alone(&self) -> UserFiles {
-        let again = self.again.iter().map(|(path, entry)| (path.clone(), entry.clone()));
+    /// What an undo of it alone must leave of these files.
+    pub(super) fn before_alone(&self, files: &UserFiles) -> UserFiles {
+        // What was there again may have gone with an undo of what had made it.
+        let again = self.again.iter().filter(|(path, _)| files.contains_key(*path));
+        let again = again.map(|(path, entry)| (path.clone(), entry.clone()));
         self.before.iter().map(|(path, entry)| (path.clone(), entry.clone())).chain(again).collect()
     }
 }

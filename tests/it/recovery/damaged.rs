@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use txedit::error::NextStep;
 use txedit::fs::sim::{Action, SimFs};
-use txedit::{Edit, ErrorKind, Outcome, Request, Run, UndoOptions};
+use txedit::report::InterruptedFile;
+use txedit::{Edit, Engine, ErrorKind, Outcome, RecoverOptions, Report, Request, Run, Settings, UndoOptions};
 
 use super::lost::{edits, engine, killed_before};
 
@@ -29,6 +30,12 @@ fn what_touches_its_files_is_refused_until_somebody_decides() {
         sim.create("/w/c", "old c").unwrap();
         let (engine, id) = (engine(&sim, 5), Path::new(&folder).file_name().unwrap().to_str().unwrap());
         damage(&sim, &Path::new(&folder).join("journal"), line, at);
+        // Its files are named as far as they are known, by whoever tells of it.
+        let named = |files: &[InterruptedFile]| -> Vec<String> {
+            files.iter().map(|file| file.path.display().to_string()).collect()
+        };
+        assert_eq!(named(&engine.status().unwrap().interrupted[0].files), known, "{line}");
+        assert_eq!(named(&engine.recover(Some(id), RecoverOptions::new()).unwrap()[0].files), known, "{line}");
         for path in known {
             let request = Request::new().edit(*path, Edit::replace("new", "newer"));
             for request in [request.clone(), request.dry_run(true)] {
@@ -46,13 +53,13 @@ fn what_touches_its_files_is_refused_until_somebody_decides() {
         // It says nothing of other files.
         engine.apply(&Request::new().edit("c", Edit::replace("old", "new")), Run::default()).unwrap();
         // After the decision nothing is in the way.
-        let discard = txedit::RecoverOptions::new().decision(txedit::Decision::Discard);
-        engine.recover(Some(id), discard).unwrap();
+        let discard = RecoverOptions::new().decision(txedit::Decision::Discard);
+        assert_eq!(named(&engine.recover(Some(id), discard).unwrap()[0].files), known, "{line}");
         engine.apply(&Request::new().edit("b", Edit::replace("new", "newer")), Run::default()).unwrap();
     }
 }
 
-/// It may have been committed, and be the newest.
+/// It may have been committed, and be the newest, or one of the session.
 #[test]
 fn no_undo_takes_an_older_one_in_its_place() {
     let sim = SimFs::new();
@@ -61,19 +68,34 @@ fn no_undo_takes_an_older_one_in_its_place() {
         sim.create(format!("/w/{name}"), format!("old {name}")).unwrap();
     }
     sim.advance(Duration::from_secs(60));
-    engine(&sim, 1).apply(&Request::new().edit("c", Edit::replace("old", "new")), Run::default()).unwrap();
+    let of_session = |process, name: &str| {
+        let settings = Settings::default().lock_timeout(Duration::from_secs(5)).session(name.to_owned());
+        Engine::with_fs(std::sync::Arc::new(sim.process(process)), Path::new("/w"), settings).unwrap()
+    };
+    let request = Request::new().edit("c", Edit::replace("old", "new"));
+    of_session(1, "mine").apply(&request, Run::default()).unwrap();
     sim.set_hook(|call| match call.to {
         Some(name) if call.verb == "rename" && name.ends_with("journal.done") => Action::Kill,
         _ => Action::Continue,
     });
-    engine(&sim, 2).apply(&edits(), Run::default()).unwrap_err();
+    of_session(2, "theirs").apply(&edits(), Run::default()).unwrap_err();
     sim.clear_hook();
     let engine = engine(&sim, 3);
     let id = engine.status().unwrap().interrupted[0].id.clone();
-    damage(&sim, &Path::new("/w/.txedit/txn").join(id).join("journal"), 3, JSON);
-    for options in [UndoOptions::default(), UndoOptions::default().dry_run(true)] {
-        let error = engine.undo_last(1, &options, Run::default()).unwrap_err();
+    let journal = Path::new("/w/.txedit/txn").join(id).join("journal");
+    damage(&sim, &journal, 3, JSON);
+    let refused = |undone: Result<Report, txedit::Error>| {
+        let error = undone.unwrap_err();
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error:?}");
+    };
+    let dry = UndoOptions::default().dry_run(true);
+    for options in [&UndoOptions::default(), &dry] {
+        refused(engine.undo_last(1, options, Run::default()));
+        refused(engine.undo_session("theirs", options, Run::default()));
     }
+    // Its header says that it is of another one.
+    assert_eq!(engine.undo_session("mine", &dry, Run::default()).unwrap().reverts.len(), 1);
+    damage(&sim, &journal, 0, JSON);
+    refused(engine.undo_session("mine", &dry, Run::default()));
     assert_eq!(sim.read("/w/c").unwrap(), b"new c");
 }

@@ -195,6 +195,39 @@ fn a_symlink_is_taken_away_after_a_path_through_it() {
     assert_eq!(fs::read_dir(workspace.path("empty")).unwrap().count(), 0);
 }
 
+/// What is staged lands where its path led when it was staged, or nowhere.
+#[test]
+fn a_folder_that_is_a_symlink_since_leads_nothing_elsewhere() {
+    let over = |path| json!({ "file_path": path, "content": "new\n", "if_exists": "replace" });
+    let changes = [
+        creates("d/new"),
+        over("d/new"),
+        over("d/link"),
+        links("d/new", "x"),
+        makes("d/new", "755"),
+        deletes("d/x"),
+        json!({ "file_path": "d/x", "edits": [{ "old_string": "x", "new_string": "y" }] }),
+        json!({ "file_path": "a", "rename_to": "d/new" }),
+    ];
+    for change in changes {
+        let workspace = workspace();
+        workspace.write("other/x", "x\n");
+        workspace.write("elsewhere", "theirs\n");
+        symlink("../elsewhere", workspace.path("other/link")).unwrap();
+        let id = workspace.open(&one(change.clone()));
+        fs::rename(workspace.path("d"), workspace.path("was-d")).unwrap();
+        symlink("other", workspace.path("d")).unwrap();
+        let before = workspace.tree();
+        refused(&workspace.preview(&id).unwrap_err(), ErrorKind::ConcurrentModification);
+        refused(&workspace.commit(&id).unwrap_err(), ErrorKind::ConcurrentModification);
+        workspace.tree().assert_same(&before);
+        // It is refused as long as that is so.
+        fs::remove_file(workspace.path("d")).unwrap();
+        fs::rename(workspace.path("was-d"), workspace.path("d")).unwrap();
+        workspace.commit(&id).unwrap();
+    }
+}
+
 /// A symlink in a folder that is reached through another has one name.
 #[test]
 fn a_symlink_beyond_another_is_the_one_in_its_folder() {
