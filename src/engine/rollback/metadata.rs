@@ -68,8 +68,12 @@ impl TransactionFolder<'_> {
         };
         let there = self.workspace().fs().stat(returning).map_err(io("look at"))?;
         if let NewFileAt::Slot(went_back) = place
-            && there.is_none_or(|there| Some(there.identity) != went_back.identity)
+            && there.as_ref().is_none_or(|there| Some(there.identity) != went_back.identity)
         {
+            return Ok(before);
+        }
+        // A symlink that goes back has no permissions that it could be given.
+        if there.is_some_and(|there| there.kind == FileKind::Symlink) {
             return Ok(before);
         }
         let found = self.metadata(new).map_err(io("read the attributes of"))?;

@@ -34,6 +34,7 @@
 //! | a redo of several loses a folder that was made by itself | `history/folders.rs a_folder_that_was_made_by_itself_comes_back_with_a_redo_of_several` |
 //! | a folder that nobody could give back is removed | `front_ends/cli/refused_early.rs a_folder_of_a_group_that_is_not_ones_own_is_not_removed` |
 //! | what is beneath a symlink that the request takes away goes where that led | `a_folder_in_the_place_of_a_symlink_has_what_is_beneath_it`, `requests/beneath_symlinks.rs what_leads_through_a_symlink_that_the_request_takes_away_is_refused` |
+//! | no rollback ends where a symlink goes back for a file whose mode another program changed | `a_symlink_comes_back_for_a_file_whose_mode_others_changed` |
 //! | a crafted state that costs much, or stops every command | `what_is_no_transaction_stops_no_command`, `hostile/crafted.rs what_is_foreign_costs_a_command_few_reads` |
 
 use std::fs;
