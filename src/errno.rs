@@ -40,6 +40,7 @@ numbers! {
     NOTDIR: "It is no folder.",
     NOTEMPTY: "The folder is not empty.",
     NXIO: "There is no such device or address.",
+    NOSYS: "A call that the system, or a sandbox, does not have.",
     PERM: "Not permitted: `EPERM`.",
     ROFS: "The file system is read-only.",
     SPIPE: "A pipe has no positions.",
@@ -95,6 +96,12 @@ pub fn is_missing(error: &io::Error) -> bool {
 #[must_use]
 pub fn is_passing(error: &io::Error) -> bool {
     matches!(of(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+/// Returns whether a file system, or a sandbox, has no such call or no such flag of it.
+#[must_use]
+pub fn is_unsupported(error: &io::Error) -> bool {
+    matches!(of(error), Some(Errno::INVAL | Errno::NOSYS | Errno::PERM))
 }
 
 /// Returns whether a name is taken.

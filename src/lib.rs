@@ -125,12 +125,17 @@ pub mod patch {
     pub use crate::request::edit::{Hunk, HunkLine, Side};
 }
 
+/// Values of [`Settings`].
+pub mod settings {
+    pub use crate::journal::Swap;
+}
+
 /// What the answers of an [`Engine`] consist of, beside [`Report`], [`Preview`] and [`Status`].
 pub mod report {
     pub use crate::engine::report::{
-        Extra, Extras, FileContent, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged, OpenTransaction,
-        Operation, Overlap, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Reverted, Shown,
-        ShownFile, Staged, Unreadable, Untrusted,
+        Extra, Extras, FileContent, Guarantee, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged,
+        OpenTransaction, Operation, Overlap, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason,
+        Reverted, Shown, ShownFile, Staged, Unreadable, Untrusted,
     };
     pub use crate::journal::recover::Class;
     pub use crate::text::{Applied, MatchKind};

@@ -17,7 +17,7 @@ mod transactions;
 use clap::{Parser, Subcommand};
 
 pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, PatchFormat, ReplaceArgs};
-pub(crate) use common::{CheckInArg, Common, DurabilityArg};
+pub(crate) use common::{CheckInArg, Common, DurabilityArg, SwapArg};
 #[cfg(all(feature = "delegate", feature = "mcp"))]
 pub(crate) use delegate::ServerDelegateArgs;
 #[cfg(feature = "delegate")]

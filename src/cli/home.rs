@@ -14,6 +14,12 @@ pub(super) fn settings_folder() -> Result<PathBuf> {
     folder_of(set("XDG_CONFIG_HOME"), folders().into_iter().next())
 }
 
+/// The folder with the user's states, if it is known.
+pub(super) fn user_state() -> Option<PathBuf> {
+    let set = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    set.or_else(|| Some(folders().into_iter().next()?.join(".local/state")))
+}
+
 fn folder_of(settings: Option<PathBuf>, home: Option<PathBuf>) -> Result<PathBuf> {
     settings.or_else(|| Some(home?.join(".config"))).ok_or_else(|| {
         let message = "neither HOME, XDG_CONFIG_HOME nor the password database says where your settings are, and what they \

@@ -93,6 +93,8 @@ fn plain_words(step: &NextStep) -> String {
             shell_word(kept)
         ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
+        NextStep::ProcessOnly => "ask for no more with --durability process".to_owned(),
+        NextStep::UserState => "name a folder that you can write to with XDG_STATE_HOME".to_owned(),
         NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
         NextStep::RunAgain => "run the program again: it then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
-use super::home::unfit_folders;
+use super::home::{unfit_folders, user_state};
 use super::{config, denied};
 use crate::check::process::TRANSACTION;
 use crate::check::{Check, CheckIn};
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::journal::Swap;
 use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
@@ -33,6 +34,8 @@ pub(crate) struct CommonOptions {
     pub(crate) current: PathBuf,
     /// The failures that a commit survives.
     pub(crate) durability: Durability,
+    /// How new contents take the place of old ones.
+    pub(crate) swap: Swap,
     /// The longest wait for locks.
     pub(crate) lock_timeout: Duration,
     /// The check: a command that decides, with the new files in place, whether they stay.
@@ -88,6 +91,11 @@ impl CommonOptions {
             is_named,
             current,
             durability,
+            swap: match common.swap {
+                args::SwapArg::Auto => Swap::Auto,
+                args::SwapArg::Exchange => Swap::Exchange,
+                args::SwapArg::Aside => Swap::Aside,
+            },
             lock_timeout,
             check,
             allow_checks: common.allow_checks,
@@ -158,12 +166,14 @@ impl CommonOptions {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             durability: self.durability,
+            swap: self.swap,
             lock_timeout: self.lock_timeout,
             retention: Retention::default(),
             program: concat!("txedit ", env!("CARGO_PKG_VERSION")).to_owned(),
             check_in: self.check_in,
             through: self.through.clone(),
             session: self.session.clone(),
+            user_state: user_state(),
         }
     }
 

@@ -16,7 +16,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         assert!(terms.durable && !terms.checked, "what is contended is durable and has no check");
         return contended(entries, terms.keyed);
     }
-    let Terms { durable, checked, again, keyed, .. } = terms;
+    let Terms { durable, checked, again, keyed, stepwise, .. } = terms;
     let verify_target = || EntryIndex::first(entries).map(CommitStep::VerifyTarget);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend(EntryIndex::first(entries).map(CommitStep::Stage));
@@ -45,6 +45,10 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         // and they must be durable before the name that makes them count.
         phases.push(leave(CommitStep::Barrier(Barrier::Checked)));
         // A check takes time: another program may have written into an original through an old handle.
+        swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
+    } else if stepwise && durable {
+        // What is at a target may have no other durable name than the one in the slot, and lose that.
+        phases.extend([undo(swap), leave(CommitStep::Barrier(Barrier::Moves))]);
         swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
     }
     // The done state comes only after every swap was verified: otherwise a late write after the acknowledgement would
@@ -124,7 +128,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "has no check")]
     fn no_check_is_left_out_of_a_contended_commit() {
-        let terms = Terms { durable: true, checked: true, again: true, keyed: false, contended: true };
+        let terms = Terms { durable: true, checked: true, again: true, keyed: false, contended: true, stepwise: false };
         let _ = commit(1, terms);
     }
 

@@ -37,6 +37,8 @@ pub struct Protocol {
     pub classify_contended: fn(&Record, &Observed) -> Class,
     /// The same during a rollback after a check: [`recover::classify_checked`].
     pub classify_checked: fn(&Record, &Observed) -> Class,
+    /// What an entry counts as whose names were to change places step by step: [`settled`](recover::settled::settled).
+    pub settled: fn(Observed, Seen) -> Observed,
     /// The decision about an interrupted transaction: [`recover::decide`].
     pub decide: fn(JournalState, bool, &[Class]) -> RecoveryDecision,
     /// Whether nothing verifies that an entry was not swapped: [`recover::is_in_doubt`].
@@ -85,6 +87,7 @@ pub static PROTOCOL: Protocol = Protocol {
     classify: recover::classify,
     classify_contended: recover::classify_contended,
     classify_checked: recover::classify_checked,
+    settled: recover::settled::settled,
     decide: recover::decide,
     is_in_doubt: recover::is_in_doubt,
     is_new: recover::is_new,

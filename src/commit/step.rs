@@ -120,6 +120,8 @@ pub struct Terms {
     pub keyed: bool,
     /// True after so many attempts that the edits are swapped before their contents are durable.
     pub contended: bool,
+    /// True if names change places step by step, since the file system cannot exchange them.
+    pub stepwise: bool,
 }
 
 /// A point at which everything before it is durable.
@@ -127,6 +129,9 @@ pub struct Terms {
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
+    /// Before the done state where names change places step by step: every name that was moved. From that state on no
+    /// recovery touches a target.
+    Moves,
     /// Before the done state of a contended transaction: contents, originals, and the journal that describes them.
     Contents,
     /// Before the done state: what a check that passed changed in the new files.

@@ -93,7 +93,7 @@ impl Engine {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
         let open_files = fs.raise_open_files();
-        let workspace = Workspace::new(fs, root, &PROTOCOL);
+        let workspace = Workspace::new(fs, root, &PROTOCOL).with_user_state(settings.user_state.as_deref());
         let is_in_repository = transaction::prepare::resolve::is_in_repository(&workspace)?;
         let checker = Arc::new(Processes);
         Ok(Self {

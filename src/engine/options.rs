@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::{Check, CheckIn};
+use crate::journal::Swap;
 use crate::limits;
 
 /// The durability of a commit when it is acknowledged.
@@ -81,6 +82,8 @@ pub struct Settings {
     pub durability: Durability,
     /// The longest wait for locks.
     pub lock_timeout: Duration,
+    /// The way in which new contents take the place of old ones.
+    pub swap: Swap,
     /// The limits of the history.
     pub retention: Retention,
     /// The program that runs the engine, for messages and the log, such as `txedit 0.1.0`.
@@ -92,6 +95,9 @@ pub struct Settings {
     pub through: Vec<PathBuf>,
     /// The session of the caller, such as one task of an agent: its transactions can be listed and undone together.
     pub session: Option<String>,
+    /// The folder of this user's states, absolute: `$XDG_STATE_HOME`, or `~/.local/state`. Only commits that swap aside on a
+    /// file system without birth times leave something there, and are refused without it.
+    pub user_state: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -99,12 +105,14 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             durability: Durability::Power,
+            swap: Swap::Auto,
             lock_timeout: limits::LOCK_TIMEOUT,
             retention: Retention::default(),
             program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
             check_in: CheckIn::Tree,
             through: Vec::new(),
             session: None,
+            user_state: None,
         }
     }
 }
@@ -114,6 +122,12 @@ impl Settings {
     #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
+    }
+
+    /// The way in which new contents take the place of old ones.
+    #[must_use]
+    pub fn swap(self, swap: Swap) -> Self {
+        Self { swap, ..self }
     }
 
     /// The longest wait for locks; with zero a call fails at once if one is held.
@@ -144,6 +158,12 @@ impl Settings {
     #[must_use]
     pub fn session(self, session: impl Into<Option<String>>) -> Self {
         Self { session: session.into(), ..self }
+    }
+
+    /// The folder of this user's states.
+    #[must_use]
+    pub fn user_state(self, folder: impl Into<Option<PathBuf>>) -> Self {
+        Self { user_state: folder.into(), ..self }
     }
 
     /// The program that runs the engine, with its version, for messages and the log.

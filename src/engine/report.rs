@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::check::{CheckRun, ProgramRun};
 use crate::digest::Digest;
 use crate::error::NextStep;
+pub use crate::journal::Guarantee;
 use crate::path::AskedPath;
 use crate::text::Applied;
 
@@ -38,6 +39,8 @@ pub use interrupted::{
 pub struct Report {
     /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
+    /// What a reader of its files could count on while it was committed; `None` where there is no transaction.
+    pub guarantee: Option<Guarantee>,
     /// True if nothing was written because this was a dry run.
     pub dry_run: bool,
     /// One for each file of the request, in its order.

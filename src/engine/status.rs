@@ -8,7 +8,7 @@ use super::history::untrusted::{self, UntrustedCause, UntrustedTransaction};
 use super::history::{self, HistoryEntry};
 use super::recovery::describe;
 use super::report::{Interrupted, Recovered, RecoveryAction, RecoveryReason, Status, Unreadable};
-use super::store::interrupted::{self, DamagedJournal, JournalStatus};
+use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder, list_ids, open_transaction};
 use super::{RecoverOptions, Run, open, recovery};
@@ -100,10 +100,10 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
             entry(RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal), Vec::new())
         }
         JournalStatus::Unfinished => entry(RecoveryAction::Drop, RecoveryReason::NoJournal, Vec::new()),
-        JournalStatus::Damaged(DamagedJournal { problem, paths }) => {
+        JournalStatus::Damaged(problem) => {
             let discard = NextStep::Discard { id: id.to_owned() };
             Interrupted {
-                files: paths.iter().map(describe::unobserved_file).collect(),
+                files: describe::of_damaged(state, id)?,
                 remarks: vec![describe::place(state, Section::Transactions, id)],
                 ..entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard])
             }

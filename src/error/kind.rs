@@ -76,7 +76,8 @@ pub enum ErrorKind {
     RecoveryRequired,
     /// The files are on several file systems or mounts.
     CrossDevice,
-    /// The file system cannot exchange names, or a sandbox does not let this process; or `/proc` is not mounted.
+    /// The file system cannot move names as a commit must, or a sandbox does not let this process; or names cannot be made
+    /// durable there, or no proof be left (`XDG_STATE_HOME`); or `/proc` is not mounted.
     UnsupportedFileSystem,
     /// The file is a mount point.
     MountPoint,

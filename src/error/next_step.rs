@@ -89,6 +89,10 @@ pub enum NextStep {
     },
     /// Find out what the file system lacks.
     Doctor,
+    /// Have commits survive a killed process only.
+    ProcessOnly,
+    /// Give the engine a folder for this user's states that it can write to.
+    UserState,
     /// Let the check run in the tree itself.
     CheckInTree,
     /// Run the program again, on what others have left.
@@ -156,6 +160,8 @@ impl fmt::Display for NextStep {
                 write!(f, "move or copy what is wanted from {}, then Engine::kept_drop({id:?})", kept.display())
             }
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
+            Self::ProcessOnly => f.write_str("Settings::durability(Durability::Process)"),
+            Self::UserState => f.write_str("Settings::user_state(…) with a folder that can be written to"),
             Self::CheckInTree => f.write_str("Settings::check_in(CheckIn::Tree)"),
             Self::RunAgain => f.write_str("Engine::run_program(…) again"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),

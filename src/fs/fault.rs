@@ -49,6 +49,7 @@ pub enum FaultOperation {
     SetMetadata,
     Touch,
     Rename,
+    Link,
     Unlink,
     RemoveFolder,
     Sync,
@@ -74,6 +75,7 @@ impl FaultOperation {
                 | Op::SetMetadata
                 | Op::Touch
                 | Op::Rename
+                | Op::Link
                 | Op::Unlink
                 | Op::RemoveFolder
                 | Op::Sync
@@ -420,6 +422,11 @@ impl Fs for FaultFs {
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
         let call = FaultCall { to: Some(to.path()), ..FaultCall::new(FaultOperation::Rename, from.path()) };
         self.making(&call, || self.inner.rename(from, to, how))
+    }
+
+    fn link(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()> {
+        let call = FaultCall { to: Some(to.path()), ..FaultCall::new(FaultOperation::Link, from.path()) };
+        self.making(&call, || self.inner.link(from, to))
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {

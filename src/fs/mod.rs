@@ -240,6 +240,8 @@ pub enum Rename {
     Exchange,
     /// The destination must be free.
     NoReplace,
+    /// Whatever is at the destination is replaced: only for names in folders of txedit's own. Every file system has it.
+    Replace,
 }
 
 /// The properties of the file system that a folder is on.
@@ -254,12 +256,21 @@ pub struct FileSystem {
     pub sync_each: bool,
     /// True if [`Fs::sync_file_system`] reaches the medium; false if that is not known.
     pub syncs_whole: bool,
-    /// True if a new folder can be read after a power loss once it was synced with everything in it. Not so on
-    /// gocryptfs, which keeps a secret of each folder in a file that it shows to nobody and never syncs.
+    /// True if the names in a folder survive a power loss once it was synced with everything in it. Most file systems by
+    /// programs do not pass that on, and gocryptfs keeps a secret of each folder in a file that it never syncs: there `sync`
+    /// follows, if the disk is one of this machine.
     pub syncs_folders: bool,
     /// True if a folder keeps its inode number as long as it exists. On an overlay whose layers are on different file
     /// systems it gets another one with each mount, and whenever the kernel drops it from its cache.
     pub keeps_numbers: bool,
+}
+
+impl FileSystem {
+    /// Returns whether names can be made durable: not through a program that writes to another machine and passes no sync on.
+    #[must_use]
+    pub const fn keeps_names(&self) -> bool {
+        self.syncs_folders || self.local
+    }
 }
 
 /// The machine and the process.
@@ -395,6 +406,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
 
     /// Renames.
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()>;
+    /// Gives a file or symlink a second name, which must be free.
+    fn link(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()>;
     /// Removes a name of a file.
     fn unlink(&self, name: Name<'_>) -> io::Result<()>;
     /// Removes an empty folder.

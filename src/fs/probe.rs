@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::os::OsFs;
 use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard, Stat};
+use crate::journal::{Swap, SwapMethod};
 
 /// The guarantees that a commit needs, as far as they can be tested. Whether a disk keeps what it acknowledged cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +17,12 @@ use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard,
 pub struct Guarantees {
     /// The file system.
     pub file_system: FileSystem,
-    /// Two names can be exchanged in one step. Every commit needs this.
+    /// Two names can be exchanged in one step.
     pub exchanges: bool,
-    /// A rename can refuse to replace what is there. Creating and deleting need this.
+    /// A rename can refuse to replace what is there.
     pub keeps_existing: bool,
+    /// How names can change places step by step, if in any way.
+    pub stepwise: Option<SwapMethod>,
     /// Files have a birth time, by which a journal that was copied here is recognised as a copy.
     pub birth_times: bool,
     /// A folder can be locked against other processes.
@@ -39,6 +42,19 @@ pub struct Guarantees {
 /// Attempts to remove the scratch folder, and the pause between two of them.
 const REMOVALS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);
+
+impl Guarantees {
+    /// How names change places in a commit that is asked to swap so; `None` if nothing can be committed.
+    #[must_use]
+    pub fn swap(&self, asked: Swap) -> Option<SwapMethod> {
+        let exchange = self.exchanges.then_some(SwapMethod::Exchange);
+        match asked {
+            Swap::Auto => exchange.or(self.stepwise),
+            Swap::Exchange => exchange,
+            Swap::Aside => self.stepwise,
+        }
+    }
+}
 
 /// Tests everything in a scratch folder in `folder`, which is removed afterwards, even after a failure.
 pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
@@ -69,6 +85,7 @@ fn guarantees_of(scratch: &Path) -> io::Result<Guarantees> {
         file_system: FileSystem { name: kept.name.unwrap_or(file_system.name), ..file_system },
         exchanges: exchanges(&fs, &inside)?,
         keeps_existing: keeps_existing(&fs, &inside)?,
+        stepwise: stepwise_method(&fs, &inside)?,
         birth_times: fs.stat_handle(&inside)?.identity.born.is_some(),
         locks: locks(&fs, &inside)?,
         shares_copies: shares_copies(&fs, &inside)?,
@@ -77,7 +94,50 @@ fn guarantees_of(scratch: &Path) -> io::Result<Guarantees> {
     })
 }
 
-/// Returns whether names in `folder` can be exchanged: the one guarantee that a commit tests before it stages anything.
+/// How names in `folder` change places: the one thing that a commit tests before it stages anything; `None` if in no way
+/// that keeps its promise.
+pub fn swap_method(fs: &dyn Fs, folder: &Handle) -> io::Result<Option<SwapMethod>> {
+    if exchanges(fs, folder)? {
+        return Ok(Some(SwapMethod::Exchange));
+    }
+    stepwise_method(fs, folder)
+}
+
+/// How names in `folder` change places step by step, if in any way.
+pub fn stepwise_method(fs: &dyn Fs, folder: &Handle) -> io::Result<Option<SwapMethod>> {
+    if moves_to_free_names(fs, folder)? && keeps_existing(fs, folder)? {
+        return Ok(Some(SwapMethod::Rename));
+    }
+    Ok(links(fs, folder)?.then_some(SwapMethod::Link))
+}
+
+/// Returns whether a rename that refuses to replace is carried out where there is nothing to be replaced: the kernel
+/// refuses the other for every file system.
+fn moves_to_free_names(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = ProbePair::new(fs, folder)?;
+    let before = pair.identities()?;
+    fs.unlink(pair.second.name())?;
+    let moved = supported(fs.rename(pair.first.name(), pair.second.name(), Rename::NoReplace))?;
+    Ok(moved && pair.identities()? == (None, before.0))
+}
+
+/// Returns whether a file can have two names, of one inode, and neither takes the place of another.
+fn links(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = ProbePair::new(fs, folder)?;
+    let before = pair.identities()?;
+    match supported(fs.link(pair.first.name(), pair.second.name())) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+        Ok(_) => return Ok(false),
+    }
+    if pair.identities()? != before {
+        return Ok(false);
+    }
+    fs.unlink(pair.second.name())?;
+    Ok(supported(fs.link(pair.first.name(), pair.second.name()))? && pair.identities()? == (before.0, before.0))
+}
+
+/// Returns whether names in `folder` can be exchanged in one step.
 ///
 /// Makes two files, `.exchange-…`, and removes them again; only a crash in between leaves any behind.
 pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {

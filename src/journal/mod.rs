@@ -17,6 +17,8 @@
 //! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
 //! - **J9** Nothing is reported before it is durable.
 //! - **J10** History is read-only.
+//! - **J11** No name in the workspace is given but while it is free, or exchanged; and of what was at a target none goes
+//!   before another one is durable.
 //!
 //! Architecture invariant: no file access here. Bytes become records ([`scan()`]); records and observations become a
 //! decision (`recover`).
@@ -32,16 +34,18 @@ pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod reverse;
 pub(crate) mod scan;
+pub(crate) mod swap;
 
 pub use crate::index::{EntryIndex, IndexVec};
 pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
 pub(crate) use scan::remains;
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
+pub use swap::{Guarantee, Swap, SwapMethod};
 
-/// The version of the format that is written. Versions 1, which records neither owners nor attributes, and 2, which has
-/// no symlinks and removes no folder by itself, can be read.
-pub const VERSION: u64 = 3;
+/// The newest version of the format. Versions 1, which records neither owners nor attributes, 2, which has no symlinks and
+/// removes no folder by itself, and 3, in which names are always exchanged, can be read.
+pub const VERSION: u64 = 4;
 
 /// A verified journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +81,8 @@ pub struct Header {
     pub key: Option<String>,
     /// The fingerprint of the request.
     pub request: Option<Digest>,
+    /// How slots and targets change places.
+    pub swap: SwapMethod,
     /// A text for the log.
     pub label: Option<String>,
     /// The session of its caller, by which it is undone together with others.
@@ -281,6 +287,13 @@ pub fn kept_place(name: &str) -> Option<(EntryIndex, usize)> {
     let above = rest.strip_prefix('.').unwrap_or("0");
     let (entry, above) = (EntryIndex(index.parse().ok()?), above.parse().ok()?);
     (kept_name(entry, above) == name).then_some((entry, above))
+}
+
+/// The name beside the slot of an entry for what came out of its target's name while that and the slot change places
+/// without an exchange.
+#[must_use]
+pub fn out_name(entry: EntryIndex) -> String {
+    format!("{}.out", slot_name(entry))
 }
 
 /// The suffix of the copy of an original.

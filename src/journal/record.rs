@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Header, Journal, Owner, Record, RecordedChange, slot_name};
+use super::{Header, Journal, Owner, Record, RecordedChange, SwapMethod, slot_name};
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
@@ -105,6 +105,8 @@ pub(super) struct HeaderLine {
     key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +241,7 @@ impl From<&Header> for HeaderLine {
             opened: header.opened.clone(),
             key: header.key.clone(),
             request: header.request.map(|digest| digest.to_hex()),
+            swap: header.swap.word().map(str::to_owned),
             label: header.label.clone(),
             session: header.session.clone(),
         }
@@ -255,6 +258,13 @@ impl HeaderLine {
         if self.reverts.is_none() && !reverts.is_empty() || !reverts.is_sorted_by(|newer, older| newer > older) {
             return Err("the transactions that it reverts, newest first");
         }
+        let swap = self.swap.as_deref().map_or(Some(SwapMethod::Exchange), SwapMethod::of_word);
+        // The version has one spelling, too: the newest says that there is one.
+        let is_of_version = |swap: &SwapMethod| match swap {
+            SwapMethod::Exchange => self.txedit <= swap.version(),
+            SwapMethod::Rename | SwapMethod::Link => self.txedit == swap.version(),
+        };
+        let swap = swap.filter(is_of_version);
         Ok(Header {
             version: self.txedit,
             id: self.id,
@@ -271,6 +281,7 @@ impl HeaderLine {
             opened: self.opened,
             key: self.key,
             request: self.request.map(|hex| hex.parse().map_err(|_| "the fingerprint of a request")).transpose()?,
+            swap: swap.ok_or("a way in which slots and targets change places")?,
             label: self.label,
             session: self.session,
         })

@@ -3,6 +3,7 @@
 //! The two tables here are those of `journal-format.md`; each row has a counterexample that requires it.
 
 mod adopt;
+pub mod settled;
 
 use std::path::Path;
 
@@ -36,6 +37,17 @@ pub enum Seen {
     Filled(Identity),
     /// Anything else.
     Other,
+}
+
+impl Seen {
+    /// The inode, if it is a file, a symlink or a folder.
+    #[must_use]
+    pub const fn identity(&self) -> Option<&Identity> {
+        match self {
+            Self::File { identity, .. } | Self::Folder(identity) | Self::Filled(identity) => Some(identity),
+            Self::Missing | Self::Other => None,
+        }
+    }
 }
 
 /// The observed target and slot of an entry.

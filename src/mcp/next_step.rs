@@ -39,6 +39,10 @@ pub(super) fn words(step: &NextStep) -> String {
             format!("{move_back}; then {}", ask(&format!("kept drop {id}")))
         }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
+        NextStep::ProcessOnly => "ask the user to start the server with --durability process".to_owned(),
+        NextStep::UserState => {
+            "ask the user to start the server with XDG_STATE_HOME set to a folder that it can write to".to_owned()
+        }
         NextStep::CheckInTree => "ask the user to start the server with --check-in tree".to_owned(),
         NextStep::RunAgain => "call run_command again: the program then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),

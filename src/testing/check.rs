@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::foreign::{Foreign, ForeignDeed};
-use super::script::Acts;
+use super::script::{Acts, Script};
 use super::world::{UserFiles, WorkspaceTree, same, same_metadata};
 use crate::fs::FileKind;
 use crate::fs::sim::SimEntry;
@@ -99,6 +99,8 @@ pub(super) struct Promise {
     /// True if a check is run: its changes before the report are ignored, and files that are rolled back get the
     /// current time.
     pub(super) checked: bool,
+    /// True if names change places step by step: until a recovery a file may be missing.
+    pub(super) has_gap: bool,
     /// Contents of foreign programs, which must not be lost once they exist.
     pub(super) precious: Arc<BTreeSet<PreciousContent>>,
     /// Folders that a foreign program moves: everything beneath them is its own.
@@ -111,7 +113,7 @@ pub(super) struct Promise {
 
 impl Promise {
     /// The expectations in the presence of these foreign programs, without any states yet.
-    pub(super) fn beside<'f>(foreign: &(impl IntoIterator<Item = &'f Foreign> + Clone), checked: bool) -> Self {
+    pub(super) fn beside<'f>(foreign: &(impl IntoIterator<Item = &'f Foreign> + Clone), script: &Script) -> Self {
         let foreign = || foreign.clone().into_iter();
         Self {
             states: Arc::default(),
@@ -120,7 +122,8 @@ impl Promise {
             to: 0,
             acts: Acts { done: 0, begun: 0 },
             held: Arc::new(foreign().flat_map(Foreign::held).collect()),
-            checked,
+            checked: script.is_checked(),
+            has_gap: script.is_stepwise(),
             precious: Arc::default(),
             moved: Arc::new(foreign().flat_map(Foreign::moved).collect()),
             changed_metadata: Arc::new(foreign().filter_map(Foreign::changed_metadata).collect()),
@@ -226,6 +229,9 @@ impl Promise {
             return Ok(());
         }
         for path in self.paths(&seen.files) {
+            if self.has_gap && !seen.files.contains_key(&path) {
+                continue;
+            }
             if !(self.from..=self.to).any(|state| self.allows(state, &path, &seen.files)) {
                 return Err(format!(
                     "without recovery, {} is {}; allowed: {}",

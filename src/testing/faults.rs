@@ -270,6 +270,6 @@ impl Trial<'_> {
     fn promise(&self, from: usize, to: usize) -> Promise {
         let states: Vec<UserFiles> = self.clean.states.clone();
         let acts = Acts { done: from, begun: to };
-        Promise { states: Arc::new(states), from, to, acts, ..Promise::beside(&self.foreign, self.script.is_checked()) }
+        Promise { states: Arc::new(states), from, to, acts, ..Promise::beside(&self.foreign, self.script) }
     }
 }

@@ -37,7 +37,7 @@ impl Explorer {
         fault: Option<(u64, Action)>,
     ) -> Result<Vec<CrashPoint>, Violation> {
         let machine = clean.start.fork();
-        let blank = Promise::beside(&foreign, script.is_checked());
+        let blank = Promise::beside(&foreign, script);
         let programs: Vec<_> =
             foreign.iter().map(|foreign| ForeignProgram::start(&machine, foreign, &clean.known)).collect();
         let left = programs.clone();

@@ -17,6 +17,9 @@ use crate::request::{Change, FileRequest, IfExists, Request};
 /// The workspace of every script.
 pub const ROOT: &str = "/w";
 
+/// The folder of the user's states on a machine, outside the workspace.
+pub(super) const USER_STATE: &str = "/states";
+
 type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
 /// Puts a layer between the engine and the machine.
 type ScriptDisturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
@@ -196,9 +199,19 @@ impl Script {
 
     /// Returns whether a journal from before a power loss looks like a copy, so that a person must vouch for it.
     pub(super) fn needs_trust(&self) -> bool {
+        // What moves names step by step leaves a proof.
+        !self.volume().birth_times && !self.is_stepwise()
+    }
+
+    /// Returns whether names change places step by step.
+    pub(super) fn is_stepwise(&self) -> bool {
+        !self.volume().exchange
+    }
+
+    fn volume(&self) -> Volume {
         let mut volume = Volume::default();
         self.format.iter().for_each(|format| format(&mut volume));
-        !volume.birth_times
+        volume
     }
 
     /// Returns whether it has a check.
@@ -271,6 +284,7 @@ impl Script {
             lock_timeout,
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
+            user_state: Some(USER_STATE.into()),
             ..Settings::default()
         };
         let engine = Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::check::CheckRun;
-use crate::engine::report::{FileReport, Operation, Report, Reverted};
+use crate::engine::report::{FileReport, Guarantee, Operation, Report, Reverted};
 use crate::path::{shown, spelled};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{FileRequest, Request};
@@ -45,6 +45,9 @@ pub struct FileSuccess {
     pub edits: Vec<EditSuccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+    /// In an answer for one file: what a reader of it could count on meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<&'static str>,
     /// Absent if there was no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_before: Option<String>,
@@ -103,6 +106,9 @@ pub struct MultiSuccess {
     pub files_edited: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+    /// What a reader of the files could count on meanwhile; absent where there is no transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<&'static str>,
     pub file_results: Vec<FileSuccess>,
     pub summary: Summary,
     /// Warnings that belong to no single file.
@@ -200,6 +206,7 @@ pub struct Summary {
 pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
+    file.guarantee = report.guarantee.map(Guarantee::as_str);
     file.attempts = several(report.attempts);
     file.check = report.check.as_deref().map(CheckResult::from);
     file.already_applied = report.already_applied.then_some(true);
@@ -232,6 +239,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         dry_run: report.dry_run,
         files_edited: report.files.iter().filter(|file| file.operation != Operation::None).count(),
         transaction_id: report.transaction.clone(),
+        guarantee: report.guarantee.map(Guarantee::as_str),
         summary: Summary {
             total_files,
             files_succeeded,
@@ -278,6 +286,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         message: report.dry_run.then_some("DRY RUN - No changes made to file"),
         edits: file.edits.iter().enumerate().map(|(index, applied)| edit_success(applied, asked.get(index))).collect(),
         transaction_id: None,
+        guarantee: None,
         hash_before: file.hash_before.map(|digest| digest.to_hex()),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
         warnings,

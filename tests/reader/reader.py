@@ -15,7 +15,7 @@ import sys
 
 from blake3 import blake3
 
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 FILE_BYTES = 4 << 30
 LINE_BYTES = 65_536
 ENTRIES = 1_000_000
@@ -171,7 +171,7 @@ def header_of(raw):
     if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "label?", "session?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "swap?", "label?", "session?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -202,6 +202,8 @@ def header_of(raw):
         text(header["key"], 1)
     if "request" in header:
         text(header["request"], 1, DIGEST)
+    if ("swap" in header) != (header["txedit"] == 4) or header.get("swap", "link") not in ("rename", "link"):
+        raise Refused("unexpected", "line 1: expected a way in which slots and targets change places", 1)
     if "label" in header:
         text(header["label"], 1)
     if "session" in header:

@@ -15,6 +15,7 @@ class Options:
 
     Attributes:
         durability: ``power`` survives a power loss, ``process`` only a killed process, and is quicker.
+        swap: how new files take the place of old ones: ``auto``, the best that works, ``exchange`` or ``aside``.
         lock_timeout: seconds to wait for other transactions.
         check: a command for ``sh -c`` that decides, by its exit status, whether to commit.
         check_in: where the check runs.
@@ -31,6 +32,7 @@ class Options:
     """
 
     durability: Optional[Literal["power", "process"]] = None
+    swap: Optional[Literal["auto", "exchange", "aside"]] = None
     lock_timeout: Optional[float] = None
     check: Optional[str] = None
     check_in: Optional[Literal["auto", "view", "tree"]] = None
@@ -48,6 +50,7 @@ class Options:
         """The options as arguments of the program."""
         valued = {
             "--durability": self.durability,
+            "--swap": self.swap,
             "--lock-timeout": self.lock_timeout,
             "--check": self.check,
             "--check-in": self.check_in,

@@ -28,6 +28,19 @@ pub(crate) struct Common {
     )]
     pub(crate) durability: DurabilityArg,
 
+    /// Replace files by: auto, exchange or aside
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "HOW",
+        hide_possible_values = true,
+        default_value_t,
+        env = "TXEDIT_SWAP",
+        hide_env = true
+    )]
+    pub(crate) swap: SwapArg,
+
     /// Seconds to wait for other transactions
     #[arg(long, global = true, value_name = "S", default_value = "10", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
     pub(crate) lock_timeout: f64,
@@ -142,6 +155,17 @@ pub(crate) enum CheckInArg {
     Auto,
     View,
     Tree,
+}
+
+/// How new contents take the place of old ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SwapArg {
+    // The best that the file system can do.
+    #[default]
+    Auto,
+    Exchange,
+    // The old file moves out of its name first.
+    Aside,
 }
 
 /// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.

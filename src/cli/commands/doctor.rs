@@ -13,6 +13,7 @@ use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
+use crate::journal::{Guarantee, SwapMethod};
 use crate::path::shown;
 use crate::view::{self, NoView};
 
@@ -26,9 +27,11 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     }
     let found = probe::guarantees(&folder).map_err(|e| Error::io("test", &folder, e))?;
     let view = view::try_out(&folder).map_err(|e| Error::io("try a view of", &folder, e))?.err();
-    let facts = facts(&found);
-    let steps = steps(&found, options.durability);
+    let swap = found.swap(options.swap);
+    let facts = facts(&found, swap);
+    let steps = steps(&found, swap, options.durability);
     let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
+    let guarantee = swap.filter(|_| usable).map(SwapMethod::guarantee);
 
     let mut text = String::new();
     let system = &found.file_system;
@@ -46,6 +49,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         }
     }
     push_view(&mut text, view.as_ref());
+    if let Some(guarantee) = guarantee {
+        let _ = writeln!(text, "{}", styled(HEADING, reader(guarantee)));
+    }
     if usable {
         let _ = writeln!(text, "{}", styled(HEADING, "so a commit here does this:"));
         for (number, step) in steps.iter().enumerate() {
@@ -60,6 +66,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         file_system: &system.name,
         local: system.local,
         usable,
+        guarantee: guarantee.map(Guarantee::as_str),
         guarantees: &facts,
         checks_in: if view.is_none() { CheckPlace::View } else { CheckPlace::Tree }.word(),
         no_view: view.as_ref().map(|none| NoViewJson { why: &none.why, advice: none.advice }),
@@ -76,6 +83,9 @@ struct DoctorJson<'a> {
     file_system: &'a str,
     local: bool,
     usable: bool,
+    /// What a reader of the files can count on during a commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarantee: Option<&'static str>,
     guarantees: &'a [Fact],
     /// Where a check runs unless `--check-in` says another place.
     checks_in: &'static str,
@@ -116,22 +126,40 @@ struct Fact {
     without: &'static str,
 }
 
-fn facts(found: &Guarantees) -> Vec<Fact> {
+/// What a reader of the files can count on during a commit, in words.
+const fn reader(guarantee: Guarantee) -> &'static str {
+    match guarantee {
+        Guarantee::Exchange => "guarantee: exchange; whoever opens a file meanwhile finds the old or the new one",
+        Guarantee::Aside => "guarantee: aside; whoever opens a file meanwhile may find none, for a moment",
+    }
+}
+
+fn births(found: &Guarantees, swap: Option<SwapMethod>) -> Fact {
+    let without = match swap {
+        Some(SwapMethod::Rename | SwapMethod::Link) => {
+            "each commit leaves a proof in $XDG_STATE_HOME/txedit/born (~/.local/state), to be recovered after a restart"
+        }
+        _ => "an interrupted transaction can only be recovered before the next boot without --trust-journal",
+    };
+    Fact { name: "birth_times", holds: found.birth_times, needed: false, what: "files have a birth time", without }
+}
+
+fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
     let fact = |name, holds, needed, what, without| Fact { name, holds, needed, what, without };
     vec![
         fact(
             "exchanges",
             found.exchanges,
-            true,
+            swap.is_none(),
             "two names can be exchanged in one step",
             "an edit cannot be swapped in without a moment in which the file is missing",
         ),
         fact(
             "keeps_existing",
             found.keeps_existing,
-            true,
+            swap.is_none_or(|swap| swap == SwapMethod::Rename),
             "a rename can be told not to replace an existing file",
-            "a new file could overwrite one that another program has just created",
+            "a new file gets its name as a second one, which replaces nothing either",
         ),
         fact(
             "locks",
@@ -148,19 +176,20 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
             "each file and each folder is synced by itself, which is slower for many",
         ),
         fact(
+            "keeps_names",
+            found.file_system.keeps_names(),
+            false,
+            "names can be made durable",
+            "its program passes no sync on to the other machine: only --durability process is offered",
+        ),
+        fact(
             "renames_survive",
             found.renames_survive,
             false,
             "a rename survives a power loss whole or not at all",
             "the file system has no journal, or none that can be detected: all or nothing holds against kill -9, not against power loss",
         ),
-        fact(
-            "birth_times",
-            found.birth_times,
-            false,
-            "files have a birth time",
-            "an interrupted transaction can only be recovered before the next boot without --trust-journal",
-        ),
+        births(found, swap),
         fact(
             "shares_copies",
             found.shares_copies,
@@ -179,7 +208,7 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
     ]
 }
 
-fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
+fn steps(found: &Guarantees, swap: Option<SwapMethod>, durability: Durability) -> Vec<String> {
     let open = if found.opens_beneath { "openat2" } else { "a walk with O_NOFOLLOW" };
     let copy = if found.shares_copies { "sharing unchanged bytes" } else { "copying unchanged bytes" };
     let mut steps = vec![
@@ -192,7 +221,8 @@ fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
         (Durability::Process, _, _) => None,
         (Durability::Power, true, true) => Some("fsync of each of a few files, one syncfs for many"),
         (Durability::Power, true, false) => Some("one syncfs"),
-        (Durability::Power, false, _) => Some("fsync of every file and folder"),
+        (Durability::Power, false, _) if found.file_system.syncs_folders => Some("fsync of every file and folder"),
+        (Durability::Power, false, _) => Some("fsync of every file and folder, then sync of all disks"),
     };
     let barrier_step = |purpose: &str, steps: &mut Vec<String>| {
         if let Some(how) = barrier {
@@ -205,7 +235,15 @@ fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
         "from here on, the contents are on the disk; what a power loss makes of the names is not known"
     };
     barrier_step(survived, &mut steps);
-    steps.push("exchange each new content with its file, and verify the content that came out".to_owned());
+    let is_stepwise = swap.is_some_and(|swap| swap != SwapMethod::Exchange);
+    if is_stepwise {
+        steps.push(
+            "move each file out of its name, give the name to the new content, and verify what came out".to_owned(),
+        );
+        barrier_step("from here on, no recovery moves a file", &mut steps);
+    } else {
+        steps.push("exchange each new content with its file, and verify the content that came out".to_owned());
+    }
     steps.push("name the journal done".to_owned());
     barrier_step("from here on, it is committed", &mut steps);
     steps.push("move the old contents into .txedit/history, for undo".to_owned());

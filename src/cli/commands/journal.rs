@@ -76,6 +76,7 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
         ("opened as", &header.opened),
         ("key", &header.key),
         ("request", &request),
+        ("swap", &header.swap.word().map(str::to_owned)),
         ("label", &header.label),
         ("session", &header.session),
     ];
@@ -138,6 +139,8 @@ struct JournalJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    swap: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
@@ -183,6 +186,7 @@ impl<'a> JournalJson<'a> {
             opened: header.opened.as_deref(),
             key: header.key.as_deref(),
             request: header.request.map(|digest| digest.to_hex()),
+            swap: header.swap.word(),
             label: header.label.as_deref(),
             session: header.session.as_deref(),
             entries: journal.entries.numbered().map(|(entry, record)| EntryView::new(entry, record)).collect(),

@@ -11,7 +11,7 @@ use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Name, Rename};
+use crate::fs::Name;
 use crate::journal::is_id;
 
 /// The prefix of the name of a mark.
@@ -31,7 +31,7 @@ pub(crate) fn next_id(state: &StateFolder) -> Result<String> {
         let id = id::after(state.workspace.now(), Some(newest));
         let (from, to) = (name(newest, &boot), name(&id, &boot));
         let from = Name::new(&state.folder, &from);
-        match state.workspace.fs().rename(from, Name::new(&state.folder, &to), Rename::NoReplace) {
+        match state.workspace.move_own(from, Name::new(&state.folder, &to)) {
             Ok(()) => return Ok(id),
             // Another process has just taken an id.
             Err(e) if errno::is_missing(&e) => {}

@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::engine::report::{Kept, Report};
 use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
-use crate::engine::store::folder::{ONLY_COPY, UNCERTAIN, is_incomplete, see};
+use crate::engine::store::folder::{NAME_TAKEN, ONLY_COPY, UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
@@ -221,7 +221,11 @@ fn contents<'j>(
     let is_lost = !is_noted && is_any_lost(state, folder, (journal, journal_state), cancel)?;
     for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
-            found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
+            let reason = match journal_state {
+                JournalState::CheckUndo => "what a check, or another program, wrote",
+                _ => NAME_TAKEN,
+            };
+            found.push((aside.path, kept(aside.path, &aside.name, reason)));
         }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);

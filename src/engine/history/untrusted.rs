@@ -182,13 +182,13 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
         // What its owner has not acknowledged cannot be meant.
         JournalStatus::Running | JournalStatus::Unfinished => return Ok(None),
         JournalStatus::Refused(refusal) => (UntrustedCause::Refused(refusal), refusal.to_string(), None),
-        JournalStatus::Damaged(damaged) => {
+        JournalStatus::Damaged(why) => {
             let header = match &folder {
                 Some(folder) => interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);
-            (UntrustedCause::Damaged, format!("is interrupted, and {}", damaged.problem), header)
+            (UntrustedCause::Damaged, format!("is interrupted, and {why}"), header)
         }
         JournalStatus::Untrusted(beginning, reason) => {
             let cause = match reason {

@@ -3,19 +3,16 @@
 use jiff::Timestamp;
 
 use super::stored::{Stored, StoredFolder, VERSION};
-use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::Engine;
-use crate::engine::store::files::{Fresh, replace, write_new};
+use crate::engine::store::files::{Fresh, read_file, replace, write_new};
 use crate::engine::store::folder::owner;
 use crate::engine::store::lock::Patience;
-use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::store::{barrier, id};
-use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Handle, Name};
+use crate::fs::{Handle, Name};
 use crate::journal::is_id;
 use crate::limits;
 
@@ -118,28 +115,6 @@ fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
         return Ok(None);
     };
     Ok(serde_json::from_slice(&bytes).ok())
-}
-
-/// The content of a regular file that starts with `beginning` and is not too large; `None` if there is none, or it
-/// cannot be opened.
-fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
-    let path = name.path();
-    let file = match workspace.fs().open_file(name) {
-        Ok(file) => file,
-        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO)) => {
-            return Ok(None);
-        }
-        Err(e) => return Err(Error::io("open", &path, e)),
-    };
-    let stat = workspace.stat_handle(&file)?;
-    if stat.kind != FileKind::File || stat.size > most {
-        return Ok(None);
-    }
-    let found = snapshot::read_whole(workspace, &file, stat.size.min(beginning.len() as u64), &NEVER)?;
-    if found != beginning {
-        return Ok(None);
-    }
-    snapshot::read_whole(workspace, &file, stat.size, &NEVER).map(Some)
 }
 
 impl OpenedFolder {

@@ -4,7 +4,7 @@ use crate::engine::history::untrusted;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
 use crate::engine::rollback::walk::RollbackResult;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::interrupted::{self, DamagedJournal, JournalStatus, Untrusted};
+use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, ErrorKind, NextStep, Result};
@@ -17,7 +17,7 @@ pub(super) enum Left {
     Running,
     Refused(Refusal),
     Unfinished,
-    Damaged(DamagedJournal),
+    Damaged(String),
     Untrusted(Box<Beginning>, Untrusted),
 }
 
@@ -30,7 +30,7 @@ impl Left {
             JournalStatus::Running => Err(Self::Running),
             JournalStatus::Refused(refusal) => Err(Self::Refused(refusal)),
             JournalStatus::Unfinished => Err(Self::Unfinished),
-            JournalStatus::Damaged(damaged) => Err(Self::Damaged(damaged)),
+            JournalStatus::Damaged(problem) => Err(Self::Damaged(problem)),
         }
     }
 
@@ -44,11 +44,10 @@ impl Left {
             Self::Unfinished => {
                 Recovered { remarks: vec!["it is swept away".to_owned()], ..left(RecoveryReason::NoJournal) }
             }
-            Self::Damaged(DamagedJournal { problem, paths }) => Recovered {
+            Self::Damaged(problem) => Recovered {
                 required: true,
                 remarks: vec![place(state, Section::Transactions, id)],
                 next_steps: vec![NextStep::Discard { id: id.to_owned() }],
-                files: paths.iter().map(unobserved_file).collect(),
                 ..left(RecoveryReason::Damaged { problem })
             },
             Self::Untrusted(beginning, untrusted) => Recovered {
@@ -76,7 +75,12 @@ pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> 
     entries.iter().map(|record| unobserved_file(&record.path)).collect()
 }
 
-pub(in crate::engine) fn unobserved_file(path: &RelPath) -> InterruptedFile {
+/// The files of a damaged journal, as far as it still names them.
+pub(in crate::engine) fn of_damaged(state: &StateFolder, id: &str) -> Result<Vec<InterruptedFile>> {
+    Ok(interrupted::named_by_damaged(state, id)?.iter().map(unobserved_file).collect())
+}
+
+fn unobserved_file(path: &RelPath) -> InterruptedFile {
     InterruptedFile { path: path.as_path().to_owned(), class: None }
 }
 

@@ -241,6 +241,12 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
                 }
             };
             report.remarks.extend(in_doubt.iter().map(remark));
+            for entry in transaction.gaps(cancel)? {
+                let path = &transaction.record(entry).path;
+                report.remarks.push(format!(
+                    "{path} was missing, by a power loss or because another program removed it: its original goes back"
+                ));
+            }
         }
         _ => {}
     }

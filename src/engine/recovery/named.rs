@@ -1,7 +1,7 @@
 //! Recovers the transaction that a person names, or discards it at that person's word.
 
 use super::all::unswapped;
-use super::describe::{Left, describe, not_observed, place, unobserved, unobserved_file};
+use super::describe::{Left, describe, not_observed, of_damaged, place, unobserved};
 use super::{Planned, recover_one, targets};
 use crate::cancel::NEVER;
 use crate::engine::history::trash::{self, Goes};
@@ -9,7 +9,7 @@ use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::barrier;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::interrupted::{self, DamagedJournal};
+use crate::engine::store::interrupted;
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
@@ -46,6 +46,10 @@ pub(crate) fn recover_named(
         Wish::Discard => discard_interrupted(state, id, options, patience, planned)?,
         _ => recover_one(state, id, options, patience, run, planned)?,
     };
+    if matches!(recovered.why, RecoveryReason::Damaged { .. }) && recovered.action == RecoveryAction::Left {
+        // Only for the person who asks: it is read for nothing else.
+        recovered.files = of_damaged(state, id)?;
+    }
     let unswapped = unswapped(std::slice::from_ref(&recovered));
     let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
     if let Some(Err(error)) = (!options.plan_only).then(empty) {
@@ -66,8 +70,8 @@ fn discard_interrupted(
     let (status, folder) = interrupted::examine_to_recover(state, id, &|_| true, patience)?;
     let plan = match (Left::of(status), &folder) {
         (Ok((journal, journal_state)), Some(folder)) => plan_discard(state, id, folder, (journal, journal_state)),
-        (Err(Left::Damaged(DamagedJournal { problem, paths })), Some(_)) => Recovered {
-            files: paths.iter().map(unobserved_file).collect(),
+        (Err(Left::Damaged(problem)), Some(_)) => Recovered {
+            files: of_damaged(state, id)?,
             ..Recovered::new(id, RecoveryAction::Discard, RecoveryReason::Damaged { problem })
         },
         (left, _) => {

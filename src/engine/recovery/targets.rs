@@ -8,7 +8,7 @@ use crate::engine::store::state::{Section, StateFolder};
 use crate::error::Result;
 use crate::fs::{Handle, Stat};
 use crate::identity::Identity;
-use crate::journal::{Journal, slot_name};
+use crate::journal::{Journal, out_name, slot_name};
 
 /// The folders of the targets, by their path in the workspace.
 pub(super) type FoundParents = HashMap<PathBuf, (Identity, Handle)>;
@@ -80,17 +80,20 @@ fn each_parent(
         let parent = record.path.parent();
         add(parent, state.workspace.find_folder(&state.workspace.root, parent)?)?;
     }
-    let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
+    let own = |name: String| Path::new(Section::Transactions.name()).join(id).join(name);
+    // On its way between target and slot it may have neither name.
+    let own_places = |entry| [own(slot_name(entry)), own(out_name(entry))];
     for (index, record) in journal.entries.numbered() {
         if record.change.folder_after().is_none() {
             continue;
         }
         let path = record.path.as_path();
-        let at_target = state.workspace.find_folder(&state.workspace.root, path)?;
-        let handle = match at_target {
-            Some(handle) => Some(handle),
-            None => state.workspace.find_folder(&state.folder, slot(index))?,
-        };
+        let mut handle = state.workspace.find_folder(&state.workspace.root, path)?;
+        for place in own_places(index) {
+            if handle.is_none() {
+                handle = state.workspace.find_folder(&state.folder, place)?;
+            }
+        }
         add(path, handle)?;
     }
     let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
@@ -102,7 +105,8 @@ fn each_parent(
             Some((base, parent)) => (*base, parent.join(record.path.name())),
             None => (&state.workspace.root, path.to_owned()),
         };
-        for (base, place) in [at_target, (&state.folder, slot(index))] {
+        let [slot, out] = own_places(index).map(|place| (&state.folder, place));
+        for (base, place) in [at_target, slot, out] {
             let Some(folder) = state.workspace.find_folder(base, &place)? else { continue };
             let stat = state.workspace.stat_handle(&folder)?;
             if stat.identity == *original {

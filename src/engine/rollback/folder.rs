@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::store::folder::TransactionFolder;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Metadata, Name, Rename, Stat};
+use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::EntryIndex;
-use crate::journal::{Record, kept_name, slot_name};
+use crate::journal::{Record, kept_name, out_name, slot_name};
 
 impl TransactionFolder<'_> {
     /// Makes the folder that the entry's path leads to now the folder of the entry, instead of the one that was opened
@@ -51,6 +51,22 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
+    /// Opens the folder of an entry if it was missing and is there again: it was in a slot, or had come out of its name, until
+    /// the entry of the folder itself was rolled back.
+    pub(crate) fn open_again(&mut self, entry: EntryIndex) -> Result<()> {
+        let path = self.record(entry).path.parent();
+        if self.parents.contains_key(path) {
+            return Ok(());
+        }
+        let path = path.to_owned();
+        let Some(folder) = self.open_there(&path)? else { return Ok(()) };
+        if self.is_of_the_workspace(&folder)? {
+            self.workspace().try_lock(&folder)?;
+            self.parents.insert(path, (self.look_at(&folder)?.identity, folder));
+        }
+        Ok(())
+    }
+
     /// Returns whether a folder that is known by name alone has the owner of the workspace.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
@@ -62,10 +78,13 @@ impl TransactionFolder<'_> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
         let Some(entry) = self.journal.entries.position(is_it) else { return Ok(false) };
-        let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
-        let stat = self.workspace().stat(slot)?;
-        Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
+        for name in [slot_name(entry), out_name(entry)] {
+            let stat = self.workspace().stat(Name::new(&self.folder, &name))?;
+            if stat.is_some_and(|stat| stat.identity == folder.identity) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes the path to a folder durable: if a power loss took a folder's name, its contents would be lost.
@@ -139,7 +158,8 @@ impl TransactionFolder<'_> {
             // Not a folder, or it would have been opened: what the check put there is kept.
             let target = self.record(entry).path.as_path().ancestors();
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
-            workspace.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace)?;
+            let moved = workspace.move_own(name, Name::new(&self.folder, &kept));
+            moved.map_err(|e| Error::io("set aside", name.path(), e))?;
         }
         let metadata = match before {
             Some((stat, folder)) => Metadata {

@@ -11,7 +11,7 @@ use super::store::folder::{TransactionFolder, is_empty_folder};
 use crate::cancel::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
-use crate::fs::{Name, Rename};
+use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::recover::{Class, Observed, Seen, is, is_original, is_original_gone};
 use crate::journal::{JournalState, Record, RecordedChange, kept_name, slot_name};
@@ -112,7 +112,15 @@ impl TransactionFolder<'_> {
     /// Rolls an entry back if it was swapped. It is classified just before it is touched; what returns to the slot is
     /// verified, and swapped in again unless it is verified new content.
     pub(crate) fn roll_back(&self, entry: EntryIndex) -> Result<EntryRollback> {
+        let is_settled = self.settle(entry)?;
+        if self.is_gap(entry, &self.observe(entry, &NEVER)?)? {
+            self.swap_into_place(entry)?;
+            return Ok(EntryRollback::Old);
+        }
         let rolled_back = self.roll_back_by_class(entry)?;
+        if !is_settled && matches!(rolled_back, EntryRollback::Old | EntryRollback::Theirs) {
+            return Ok(IN_THE_WAY);
+        }
         let is_reversed = rolled_back == EntryRollback::Theirs && self.not_given.contains(&entry);
         Ok(if is_reversed { NOT_GIVEN } else { rolled_back })
     }
@@ -165,7 +173,7 @@ impl TransactionFolder<'_> {
             return Ok(back);
         }
         if !self.slot_came_back(entry)? {
-            self.swap(entry)?;
+            self.swap_again(entry)?;
             // The file that went back had its name for a moment, and another program may have changed its metadata.
             let is_given = returned.given.map_or(Ok(true), |given| self.hand_on(entry, &given))?;
             return Ok(match (is_given, makes_folder) {
@@ -244,7 +252,7 @@ impl TransactionFolder<'_> {
             (false, false) => {}
         }
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let moved = self.workspace().fs().rename(target, kept, Rename::NoReplace);
+        let moved = self.workspace().move_own(target, kept);
         moved.map(|()| EntryRollback::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
@@ -252,7 +260,7 @@ impl TransactionFolder<'_> {
     fn swap_into_place(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let moved = self.workspace().fs().rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
+        let moved = self.give_back_name(Name::new(&self.folder, &slot), target);
         moved.map_err(|e| Error::io("put back", target.path(), e))
     }
 
@@ -280,7 +288,7 @@ impl TransactionFolder<'_> {
         if self.slot_is_ours(entry)? {
             return Ok(EntryRollback::Old);
         }
-        self.swap(entry)?;
+        self.swap_again(entry)?;
         Ok(EntryRollback::Aside(NOT_EMPTY))
     }
 

@@ -10,7 +10,7 @@ use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
 use crate::error::{Error, KeptContent, Result};
 use crate::index::EntryIndex;
-use crate::journal::RecordedChange;
+use crate::journal::{RecordedChange, SwapMethod};
 use crate::path::RelPath;
 
 /// The result of a rollback.
@@ -76,7 +76,11 @@ impl RollbackWalk {
                 RollbackStep::FindFolder(entry) => self.find_folder(transaction, entry),
                 RollbackStep::RollBack(entry) => {
                     observer.progress(Progress::Rollback, total - entry.0 - 1, total);
-                    let rolled_back = transaction.roll_back(entry);
+                    let opened = match transaction.journal.header.swap {
+                        SwapMethod::Exchange => Ok(()),
+                        SwapMethod::Rename | SwapMethod::Link => transaction.open_again(entry),
+                    };
+                    let rolled_back = opened.and_then(|()| transaction.roll_back(entry));
                     self.note(transaction, entry, rolled_back);
                 }
                 RollbackStep::RollBackInside(entry) => self.roll_back_inside(transaction, entry),

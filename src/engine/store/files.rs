@@ -2,10 +2,12 @@
 
 use std::io;
 
+use super::snapshot;
 use super::workspace::Workspace;
+use crate::cancel::NEVER;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Handle, Name, Rename};
+use crate::fs::{FileKind, Handle, Name, Rename};
 use crate::limits;
 
 /// Writes a file whose name must be free, and returns it open.
@@ -154,17 +156,37 @@ impl<'a> Fresh<'a> {
         let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
         let failed = |e| Error::io("rename", name.path(), e);
         let sync = || workspace.sync(self.folder);
-        match workspace.fs().rename(fresh, name, Rename::NoReplace) {
+        match workspace.move_own(fresh, name) {
             Err(e) if errno::is_taken(&e) => {}
             other => return other.map_err(failed).and_then(|()| sync()),
         }
-        workspace.fs().rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        match workspace.fs().rename(fresh, name, Rename::Exchange) {
+            Err(e) if errno::is_unsupported(&e) => return self.replace_stepwise(workspace),
+            exchanged => exchanged.map_err(failed)?,
+        }
         let synced = sync();
         if synced.is_err() {
             workspace.fs().rename(fresh, name, Rename::Exchange).map_err(failed)?;
         }
         // The new file has its name whether the old one goes or not: what is left of it goes with the folder.
         workspace.fs().unlink(fresh).ok();
+        synced
+    }
+}
+
+impl Fresh<'_> {
+    /// The same where two names cannot be exchanged: the old file gets a second name first, by which it can come back.
+    fn replace_stepwise(self, workspace: &Workspace) -> Result<()> {
+        let old = format!("{}.old", self.hidden);
+        let [fresh, name, old] = [&self.hidden, self.name, &old].map(|name| Name::new(self.folder, name));
+        let failed = |e| Error::io("replace", name.path(), e);
+        let has_second = workspace.fs().link(name, old).is_ok();
+        workspace.fs().rename(fresh, name, Rename::Replace).map_err(failed)?;
+        let synced = workspace.sync(self.folder);
+        if synced.is_err() && has_second {
+            return workspace.fs().rename(old, name, Rename::Replace).map_err(failed).and(synced);
+        }
+        workspace.fs().unlink(old).ok();
         synced
     }
 }
@@ -186,4 +208,26 @@ pub(crate) fn read_small(workspace: &Workspace, name: Name<'_>) -> Result<Option
     let mut buffer = [0; 256];
     let read = workspace.read_at(&file, 0, &mut buffer)?;
     Ok(Some(String::from_utf8_lossy(&buffer[..read]).into_owned()))
+}
+
+/// The content of a regular file that starts with `beginning` and is not too large; `None` if there is none, or it
+/// cannot be opened.
+pub(crate) fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
+    let path = name.path();
+    let file = match workspace.fs().open_file(name) {
+        Ok(file) => file,
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO)) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(Error::io("open", &path, e)),
+    };
+    let stat = workspace.stat_handle(&file)?;
+    if stat.kind != FileKind::File || stat.size > most {
+        return Ok(None);
+    }
+    let found = snapshot::read_whole(workspace, &file, stat.size.min(beginning.len() as u64), &NEVER)?;
+    if found != beginning {
+        return Ok(None);
+    }
+    snapshot::read_whole(workspace, &file, stat.size, &NEVER).map(Some)
 }

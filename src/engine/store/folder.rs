@@ -5,6 +5,7 @@
 mod leftovers;
 mod observe;
 pub(in crate::engine) mod owner;
+mod stepwise;
 mod swap;
 
 use std::collections::{BTreeSet, HashMap};
@@ -21,10 +22,10 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
-use crate::journal::{self, Journal, JournalState, Record, record};
+use crate::journal::{self, Journal, JournalState, Record, SwapMethod, record};
 use crate::path::{STATE_FOLDER, shown};
 
-pub(crate) use leftovers::{ONLY_COPY, UNCERTAIN};
+pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
 /// A transaction in `txn/`, whose folder and target folders this process has locked.
@@ -111,7 +112,7 @@ impl<'a> TransactionFolder<'a> {
         );
         let from = Name::new(&self.folder, self.journal_state.file_name());
         let to = Name::new(&self.folder, journal_state.file_name());
-        self.workspace().rename(from, to, Rename::NoReplace)?;
+        self.workspace().move_own(from, to).map_err(|e| Error::io("rename", from.path(), e))?;
         self.journal_state = journal_state;
         Ok(())
     }
@@ -154,7 +155,11 @@ impl<'a> TransactionFolder<'a> {
 
     fn exchange_journal(&self) -> Result<()> {
         let written = Name::new(&self.folder, journal::HIDDEN_NAME);
-        self.workspace().rename(written, Name::new(&self.folder, self.journal_state.file_name()), Rename::Exchange)?;
+        let named = Name::new(&self.folder, self.journal_state.file_name());
+        if self.journal.header.swap != SwapMethod::Exchange {
+            return self.workspace().rename(written, named, Rename::Replace);
+        }
+        self.workspace().rename(written, named, Rename::Exchange)?;
         self.workspace().unlink(written)
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use super::births;
 use super::files::Reading;
 use super::folder::owner;
 use super::lock::{Patience, Pauses};
@@ -12,6 +13,7 @@ use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
+use crate::identity::Identity;
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
 use crate::path::RelPath;
@@ -29,19 +31,11 @@ pub(crate) enum JournalStatus {
     /// It has no journal: nothing of it was ever swapped.
     Unfinished,
     /// Its journal does not verify.
-    Damaged(DamagedJournal),
+    Damaged(String),
     /// Its journal verifies, but is used only if a person says so.
     Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, JournalState),
-}
-
-/// A journal that does not verify, or is gone.
-#[derive(Debug)]
-pub(crate) struct DamagedJournal {
-    pub problem: String,
-    /// The paths that can still be read of it.
-    pub paths: Vec<RelPath>,
 }
 
 /// The reason why a journal that verifies is not used.
@@ -102,7 +96,7 @@ pub(crate) fn examine(
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);
     let mut reason = None;
     let wanted = |header: &Header| {
-        let born_here = (state.workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+        let born_here = is_born_here(&state.workspace, header, id, &stat.identity, &host.boot);
         reason = untrusted(born_here, header, &host, &system).filter(|reason| !dismissed(*reason));
         reason.is_none()
     };
@@ -111,13 +105,10 @@ pub(crate) fn examine(
     let status = match found {
         None if sweep::holds_originals(&state.workspace, &folder, &stat)? => {
             let gone = "its journal is gone, and files may be new: its folder has old contents, in slots by number";
-            JournalStatus::Damaged(DamagedJournal { problem: gone.to_owned(), paths: Vec::new() })
+            JournalStatus::Damaged(gone.to_owned())
         }
         None => JournalStatus::Unfinished,
-        Some(Err(problem)) => {
-            let paths = remaining_paths(&state.workspace, &folder, limits::UNKNOWN_ENTRIES)?;
-            JournalStatus::Damaged(DamagedJournal { problem, paths })
-        }
+        Some(Err(problem)) => JournalStatus::Damaged(problem),
         Some(Ok((Extract::Whole(journal), journal_state))) => JournalStatus::Hot(journal, journal_state),
         Some(Ok((Extract::Beginning(beginning), _))) => {
             JournalStatus::Untrusted(beginning, reason.unwrap_or_else(|| unreachable!("else all of it was wanted")))
@@ -169,8 +160,16 @@ pub(crate) fn read_wanted(
 /// The journal in the folder of a transaction, where it verifies and was born there.
 pub(crate) fn read_born_here(workspace: &Workspace, folder: &Handle, id: &str) -> Result<Option<Journal>> {
     let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
-    let wanted = |header: &Header| (workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+    let wanted = |header: &Header| is_born_here(workspace, header, id, &stat.identity, &host.boot);
     Ok(read_wanted(workspace, folder, wanted)?.map(|(journal, _)| journal))
+}
+
+/// Returns whether a journal was written in the folder where it is: as its header tells, or as a proof outside the workspace
+/// does.
+fn is_born_here(workspace: &Workspace, header: &Header, id: &str, folder: &Identity, boot: &str) -> bool {
+    // What cannot be read is no proof.
+    (workspace.protocol.is_born_here)(header, id, folder, boot)
+        || births::is_proved(workspace, header, id, folder).unwrap_or(false)
 }
 
 /// What a journal in the folder of a transaction says of the paths that it touches.
@@ -192,7 +191,7 @@ pub(crate) fn touched_paths(workspace: &Workspace, folder: &Handle, id: &str) ->
     let is_known = header.is_ok();
     if let Ok((header, _)) = header {
         let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
-        if !(workspace.protocol.is_born_here)(&header, id, &stat.identity, &host.boot) {
+        if !is_born_here(workspace, &header, id, &stat.identity, &host.boot) {
             return Ok(TouchedPaths::None);
         }
         if let Some(journal) = read_born_here(workspace, folder, id)? {
@@ -201,6 +200,15 @@ pub(crate) fn touched_paths(workspace: &Workspace, folder: &Handle, id: &str) ->
     }
     let most = if is_known { limits::ENTRIES } else { limits::UNKNOWN_ENTRIES };
     Ok(TouchedPaths::Some(remaining_paths(workspace, folder, most)?))
+}
+
+/// The paths that a damaged transaction still names, for those who are told of it.
+pub(crate) fn named_by_damaged(state: &StateFolder, id: &str) -> Result<Vec<RelPath>> {
+    let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
+    match open_transaction(&state.workspace, &section, id)? {
+        Some(folder) => remaining_paths(&state.workspace, &folder, limits::UNKNOWN_ENTRIES),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The paths that can still be read of a journal that does not verify, among its first `most` entries.

@@ -4,6 +4,7 @@
 
 pub(super) mod aside;
 pub(super) mod barrier;
+pub(super) mod births;
 pub(super) mod delete_tree;
 pub(super) mod files;
 pub(super) mod folder;

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::births;
 use super::files::{read_small, replace};
 use super::private::{self, Opening};
 use super::view_folder::VIEWS;
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
-use crate::fs::{FileSystem, Handle, Name, Rename, Stat, probe};
+use crate::fs::{FileSystem, Handle, Name, Stat, probe};
 use crate::identity::Identity;
+use crate::journal::{Swap, SwapMethod};
 use crate::path::{STATE_FOLDER, shown};
 
 /// A folder in the state folder.
@@ -80,6 +82,8 @@ pub(crate) struct StateFolder {
     /// The content of the file `id`: the workspace's random id and the identities that were probed. It is read only
     /// before a commit, or where another user could have put the state folder in its place.
     id: String,
+    /// How slots and targets change places here, as it was probed; read together with `id`.
+    pub swap: SwapMethod,
     /// The identities of the state folder and of the root, for which exchanging names is probed once.
     probed: [Identity; 2],
     /// True if something in it was made just now, so that its own names are not durable yet.
@@ -125,6 +129,9 @@ impl StateLookup {
     }
 }
 
+const CANNOT_EXCHANGE: &str = "two names cannot be exchanged (renameat2 RENAME_EXCHANGE)";
+const CANNOT_MOVE: &str = "a name cannot be taken only where it is free (renameat2 RENAME_NOREPLACE, or link)";
+
 /// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
@@ -151,6 +158,7 @@ impl StateFolder {
             folder,
             stat,
             id: String::new(),
+            swap: SwapMethod::Exchange,
             probed,
             fresh: false,
             system: OnceLock::new(),
@@ -216,7 +224,9 @@ impl StateFolder {
 
     fn read_id(&mut self) -> Result<()> {
         let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
-        id.trim_end().clone_into(&mut self.id);
+        let method = id.trim_end().rsplit_once(' ').and_then(|(id, word)| Some((id, SwapMethod::of_word(word)?)));
+        let (id, swap) = method.unwrap_or((id.trim_end(), SwapMethod::Exchange));
+        (self.id, self.swap) = (id.to_owned(), swap);
         Ok(())
     }
 
@@ -269,22 +279,39 @@ impl StateFolder {
         self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
     }
 
-    fn probe_exchange(&self) -> Result<()> {
-        let (root, path) = (self.workspace.root.path(), self.folder.path());
-        let can = probe::exchanges(self.workspace.fs(), &self.folder);
-        if can.map_err(|e| Error::io("try to exchange names in", path, e))? {
-            return Ok(());
-        }
-        let message = format!(
-            "two names cannot be exchanged in {} (renameat2 RENAME_EXCHANGE): its file system cannot, or a sandbox forbids it",
-            root.display()
-        );
-        Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor]))
+    /// Finds out by trial how slots and targets change places here.
+    fn probe_swap(&self) -> Result<SwapMethod> {
+        let method = probe::swap_method(self.workspace.fs(), &self.folder);
+        let method = method.map_err(|e| Error::io("try to exchange names in", self.folder.path(), e))?;
+        method.ok_or_else(|| self.cannot_swap(CANNOT_EXCHANGE))
+    }
+
+    /// This folder for a commit that swaps as it was asked to.
+    pub(crate) fn swapping(mut self, swap: Swap) -> Result<Self> {
+        self.swap = match (swap, self.swap) {
+            (Swap::Exchange, SwapMethod::Rename | SwapMethod::Link) => return Err(self.cannot_swap(CANNOT_EXCHANGE)),
+            (Swap::Aside, SwapMethod::Exchange) => {
+                let method = probe::stepwise_method(self.workspace.fs(), &self.folder);
+                let method = method.map_err(|e| Error::io("try to move names in", self.folder.path(), e))?;
+                method.ok_or_else(|| self.cannot_swap(CANNOT_MOVE))?
+            }
+            (_, probed) => probed,
+        };
+        Ok(self)
+    }
+
+    fn cannot_swap(&self, why: &str) -> Error {
+        let root = self.workspace.root.path();
+        let message = format!("{why} in {}: its file system cannot, or a sandbox forbids it", root.display());
+        Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor])
     }
 
     /// Probes what a commit needs, then writes what belongs into a state folder.
     fn complete(mut self) -> Result<Self> {
-        self.probe_exchange()?;
+        self.swap = self.probe_swap()?;
+        if births::is_needed(self.swap, &self.stat.identity) {
+            births::make_folder(&self.workspace)?;
+        }
         self.fresh = true;
         // Before the id, which says that everything is there. An empty file was left by a process that was killed; any
         // other is as its owner wants it.
@@ -297,8 +324,9 @@ impl StateFolder {
             make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         }
         let random: String = super::id::random_hex(32);
-        let text = format!("{random} {}\n", self.spell_probed(self.file_system()?.keeps_numbers));
-        text.trim_end().clone_into(&mut self.id);
+        self.id = format!("{random} {}", self.spell_probed(self.file_system()?.keeps_numbers));
+        let method = self.swap.word().map(|word| format!(" {word}")).unwrap_or_default();
+        let text = format!("{}{method}\n", self.id);
         // A process that finds the id takes the folder for durable. So its name must be durable first, since the
         // process that made it may be killed at once.
         self.workspace.sync(&self.workspace.root)?;
@@ -363,7 +391,7 @@ impl StateFolder {
         assert_ne!(from, to, "a transaction is moved to another section");
         let (from, into) = (self.need_section(from)?, self.need_section(to)?);
         let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
-        self.workspace.fs().rename(name, goal, Rename::NoReplace).map_err(|e| {
+        self.workspace.move_own(name, goal).map_err(|e| {
             if errno::is_taken(&e) { to.is_taken(id, goal.path()) } else { Error::io("rename", name.path(), e) }
         })
     }

@@ -7,7 +7,7 @@ use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, Result};
-use crate::fs::{Handle, Name, Rename, Stat};
+use crate::fs::{Handle, Name, Stat};
 use crate::journal::{JournalState, kept_place};
 
 /// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1), or somebody
@@ -28,7 +28,7 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
         let trash = state.need_section(Section::Trash)?;
         let from = Name::new(&section, name);
         let goal = Name::new(&trash, id);
-        state.workspace.fs().rename(from, goal, Rename::NoReplace).map_err(|e| {
+        state.workspace.move_own(from, goal).map_err(|e| {
             if errno::is_taken(&e) {
                 Section::Trash.is_taken(id, goal.path())
             } else {

@@ -6,6 +6,7 @@
 //! [`Workspace::fs`].
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,11 +24,23 @@ pub(crate) struct Workspace {
     pub root: Handle,
     /// The protocol that is followed in it.
     pub protocol: &'static Protocol,
+    /// The folder of this user's states, outside the workspace.
+    user_state: Option<Arc<Path>>,
 }
 
 impl Workspace {
     pub(crate) fn new(fs: Arc<dyn Fs>, root: Handle, protocol: &'static Protocol) -> Self {
-        Self { fs, root, protocol }
+        Self { fs, root, protocol, user_state: None }
+    }
+
+    /// This workspace for a user whose states are in a folder.
+    pub(crate) fn with_user_state(self, folder: Option<&Path>) -> Self {
+        Self { user_state: folder.map(Arc::from), ..self }
+    }
+
+    /// The folder of this user's states, if one is known.
+    pub(crate) fn user_state(&self) -> Option<&Path> {
+        self.user_state.as_deref()
     }
 
     /// The workspace of another root, on the same file system.
@@ -136,6 +149,24 @@ impl Workspace {
 
     pub(crate) fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> Result<()> {
         self.fs.rename(from, to, how).map_err(|e| Error::io("rename", from.path(), e))
+    }
+
+    /// Renames in the state folder, to a free name. Nobody else makes names there, so where no rename can refuse to replace,
+    /// looking first is enough.
+    pub(crate) fn move_own(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()> {
+        match self.fs.rename(from, to, Rename::NoReplace) {
+            Err(e) if errno::is_unsupported(&e) => {}
+            moved => return moved,
+        }
+        self.move_looking(from, to)
+    }
+
+    /// The same where it is known that no rename can refuse to replace.
+    pub(crate) fn move_looking(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()> {
+        match self.fs.stat(to)? {
+            Some(_) => Err(Errno::EXIST.into()),
+            None => self.fs.rename(from, to, Rename::Replace),
+        }
     }
 
     pub(crate) fn unlink(&self, name: Name<'_>) -> Result<()> {

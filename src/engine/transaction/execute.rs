@@ -17,6 +17,7 @@ use crate::engine::history::trash::{self, Trash};
 use crate::engine::report::FileReport;
 use crate::engine::rollback::walk::roll_back;
 use crate::engine::store::barrier::sync_all;
+use crate::engine::store::births;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::snapshot;
@@ -27,12 +28,14 @@ use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
 use crate::index::{EntryIndex, FileIndex};
+use crate::journal::{Guarantee, SwapMethod};
 use crate::path::shown;
 
 /// A commit that succeeded.
 #[derive(Debug)]
 pub(crate) struct Committed {
     pub id: String,
+    pub guarantee: Guarantee,
     pub warnings: Vec<String>,
     /// The report of each file.
     pub files: Vec<FileReport>,
@@ -55,6 +58,13 @@ pub(crate) fn commit(
     assert_eq!(prepared.targets.len(), prepared.plan.entries.len(), "each entry has its target");
     // Before anything is staged: what is in the trash now may be deleted after this commit's barrier.
     let trash = trash::list(state)?;
+    let stepwise = state.swap != SwapMethod::Exchange;
+    // Likewise: the folders that they are about must durably be gone from `txn/`.
+    let outlived = if stepwise { births::outlived(state)? } else { Vec::new() };
+    if stepwise {
+        // What is swapped before it is durable goes back by an exchange, or not at all.
+        prepared.contended = None;
+    }
     let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
     let terms = Terms {
@@ -63,6 +73,7 @@ pub(crate) fn commit(
         again: prepared.again,
         keyed: prepared.origin.key.is_some(),
         contended,
+        stepwise,
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
@@ -70,7 +81,8 @@ pub(crate) fn commit(
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let check = prepared.passed.take();
-    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check };
+    let mut committed =
+        Committed { id: id.clone(), guarantee: state.swap.guarantee(), warnings: Vec::new(), files: Vec::new(), check };
     let given_back = GivenBack::default();
     let mut walk = CommitWalk {
         staging,
@@ -90,6 +102,7 @@ pub(crate) fn commit(
     result.map_err(|e| e.of_transaction(&id))?;
     committed.files = files;
     committed.warnings.extend(trash::after_commit(state, &trash, durable, begun));
+    births::forget(state, &outlived);
     Ok(committed)
 }
 
@@ -182,7 +195,7 @@ impl<'a> CommitWalk<'a> {
             CommitStep::NameJournal => self.staging.name_journal(),
             CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
             CommitStep::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
-            CommitStep::Barrier(Barrier::Checked | Barrier::Second) => self.later_barrier(),
+            CommitStep::Barrier(Barrier::Checked | Barrier::Moves | Barrier::Second) => self.later_barrier(),
             CommitStep::VerifyTarget(entry) => {
                 check_cancelled(self.run.cancel)?;
                 self.verify_target(entry)

@@ -113,6 +113,7 @@ impl Engine {
         let mut report = report.map_or_else(|| of_journal(&loaded.journal), StoredReport::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
+        report.guarantee = Some(loaded.journal.header.swap.guarantee());
         report.already_applied = true;
         if let Some(state) = found.trusted(&self.workspace)? {
             report.undone_by = history::reverted(state)?.remove(id);

@@ -26,6 +26,7 @@ use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use execute::Committed;
 use prepare::lock_targets::LockedTargets;
+use prepare::preflight::{check_durable, check_put_back};
 use prepare::prepared::Prepared;
 use prepare::request_paths::RequestPaths;
 
@@ -116,8 +117,9 @@ impl<'a> Transaction<'a> {
         let Report { files, mut warnings, reverts, .. } = plan;
         let committed = engine.execute(ready, files, run)?;
         warnings.extend(committed.warnings);
-        let (transaction, files, check) = (Some(committed.id), committed.files, committed.check.map(Box::new));
-        Ok(Report { transaction, files, warnings, check, reverts, ..Report::default() })
+        let (transaction, guarantee) = (Some(committed.id), Some(committed.guarantee));
+        let (files, check) = (committed.files, committed.check.map(Box::new));
+        Ok(Report { transaction, guarantee, files, warnings, check, reverts, ..Report::default() })
     }
 }
 
@@ -138,8 +140,12 @@ impl Engine {
         }
         // Before the state folder is made, so that a refusal leaves nothing behind.
         self.check_possible(&prepared, &found)?;
-        let state = StateFolder::ensure(&self.workspace, found)?;
+        let state = StateFolder::ensure(&self.workspace, found)?.swapping(self.settings.swap)?;
+        check_put_back(&state, &prepared)?;
         let durable = self.settings.durability == Durability::Power;
+        if durable {
+            check_durable(&state)?;
+        }
         let bytes = prepared.bytes_before();
         let program = self.program(run);
         let session = self.settings.session.as_deref().or_else(|| run.observer.session());

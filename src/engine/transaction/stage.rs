@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
-use crate::journal::{self, Header, Journal, JournalState, Owner, Record, original_name, slot_name};
+use crate::journal::{self, Header, Journal, JournalState, Owner, Record, SwapMethod, original_name, slot_name};
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
 
@@ -58,7 +58,7 @@ impl<'a> Staging<'a> {
         project::leave(&state.workspace, &folder)?;
         let host = state.workspace.host()?;
         let header = Header {
-            version: journal::VERSION,
+            version: state.swap.version(),
             id,
             workspace: state.workspace_id().to_owned(),
             folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
@@ -73,12 +73,15 @@ impl<'a> Staging<'a> {
             opened: prepared.origin.opened.clone(),
             key: prepared.origin.key.clone(),
             request: prepared.origin.request,
+            swap: state.swap,
             label: prepared.origin.label.clone(),
             session: source.session.map(str::to_owned),
         };
         let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
-        let journal =
-            Journal { header, entries, back_on_crash: prepared.gate.is_some() || prepared.contended.is_some() };
+        // A name that was moved step by step is not made new after a crash: what was staged may have lost its only name.
+        let is_stepwise = header.swap != SwapMethod::Exchange;
+        let back_on_crash = prepared.gate.is_some() || prepared.contended.is_some() || is_stepwise;
+        let journal = Journal { header, entries, back_on_crash };
         let parents = prepared.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;

@@ -297,6 +297,10 @@ impl Fs for OsFs {
         self.system.rename((file(from.folder)?, from.name), (file(to.folder)?, to.name), how)
     }
 
+    fn link(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()> {
+        name::link((file(from.folder)?, from.name), (file(to.folder)?, to.name))
+    }
+
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {
         unlink(name)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
 use super::access::{READ, WRITE};
-use super::disk::{Id, ROOT, SimBody, SimBytes, SimMetadata};
+use super::disk::{ROOT, SimBody, SimBytes, SimMetadata};
 use super::names::How;
 use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
@@ -374,6 +374,7 @@ impl Fs for SimProcess {
         let how = match how {
             Rename::Exchange => How::Exchange,
             Rename::NoReplace => How::NoReplace,
+            Rename::Replace => How::Replace,
         };
         self.call_or(
             "rename",
@@ -381,8 +382,25 @@ impl Fs for SimProcess {
             || (from.path(), Some(to.path())),
             |turn| {
                 let (from, to, actor) = (turn.spot(from)?, turn.spot(to)?, turn.actor());
-                turn.state.store.rename(actor, from, to, how)?;
+                let replaced = turn.state.store.rename(actor, from, to, how)?;
+                if let Some(id) = replaced {
+                    turn.state.collect(id);
+                }
                 Ok(())
+            },
+            |_| Ok(()),
+        )
+    }
+
+    fn link(&self, from: Name<'_>, to: Name<'_>) -> io::Result<()> {
+        self.call_or(
+            "link",
+            true,
+            || (from.path(), Some(to.path())),
+            |turn| {
+                let id = turn.look(from)?.ok_or(Errno::NOENT)?;
+                let (to, actor) = (turn.spot(to)?, turn.actor());
+                Ok(turn.state.store.link(actor, id, to)?)
             },
             |_| Ok(()),
         )
@@ -460,38 +478,5 @@ impl Fs for SimProcess {
     fn raise_open_files(&self) -> u64 {
         let limit = |turn: &mut SimTurn<'_>| Ok(turn.state.store.machine.settings.open_files);
         self.call("raise_open_files", false, PathBuf::new, limit).unwrap_or(0)
-    }
-}
-
-impl SimProcess {
-    fn open_at(&self, turn: &mut SimTurn<'_>, start: Id, path: &Path, whole: &Path) -> io::Result<Handle> {
-        let actor = turn.actor();
-        let id = turn.state.store.walk(actor, start, path)?;
-        if !turn.state.store.node(id)?.is_folder() {
-            return Err(Errno::NOTDIR.into());
-        }
-        Ok(self.handle(turn.state.open_to_read(self.key, actor, id)?, whole))
-    }
-
-    fn sync_call(
-        &self,
-        verb: &'static str,
-        path: impl FnOnce() -> PathBuf,
-        handle: &Handle,
-        sync: fn(&mut Store, Id) -> io::Result<()>,
-        lose: fn(&mut Store, Id),
-    ) -> io::Result<()> {
-        let work = |turn: &mut SimTurn<'_>| {
-            let id = turn.id(handle)?;
-            sync(&mut turn.state.store, id)
-        };
-        let fail = |turn: &mut SimTurn<'_>| {
-            let id = turn.id(handle)?;
-            if turn.state.store.machine.settings.failed_sync_loses_pages {
-                lose(&mut turn.state.store, id);
-            }
-            Ok(())
-        };
-        self.call_or(verb, true, || (path(), None), work, fail)
     }
 }

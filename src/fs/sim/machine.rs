@@ -38,6 +38,8 @@ pub struct Volume {
     pub read_only: bool,
     /// True if two names can be exchanged.
     pub exchange: bool,
+    /// True if a rename can refuse to replace what is at its destination.
+    pub no_replace: bool,
     /// True if inodes have a birth time.
     pub birth_times: bool,
     /// True if a new inode gets the lowest free number; otherwise no number is reused.
@@ -71,6 +73,7 @@ impl Default for Volume {
             name: "sim".to_owned(),
             read_only: false,
             exchange: true,
+            no_replace: true,
             birth_times: true,
             reuse_inodes: false,
             bytes: None,

@@ -104,7 +104,8 @@ impl Store {
             return Ok(None);
         }
         self.may_rename(actor, (from.folder, source), (to.folder, target), how)?;
-        if how == How::Exchange && !self.machine.volume(mount).exchange {
+        let volume = self.machine.volume(mount);
+        if how == How::Exchange && !volume.exchange || how == How::NoReplace && !volume.no_replace {
             return Err(Errno::INVAL);
         }
         if let (How::Replace, Some(target)) = (how, target)

@@ -1,7 +1,7 @@
 //! A process of the machine: how each of its calls is counted, hooked and run.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::{Handle, Name, Timestamp};
@@ -10,6 +10,7 @@ use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, SimMetadata};
 use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
 use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
+use super::store::Store;
 use crate::errno::Errno;
 
 /// A process on a [`SimFs`](super::SimFs): a kill closes its files and releases its locks.
@@ -186,5 +187,38 @@ impl SimProcess {
 
     pub(super) fn handle(&self, key: u64, path: impl Into<PathBuf>) -> Handle {
         Handle::new(Descriptor { shared: Arc::clone(&self.shared), key }, path)
+    }
+}
+
+impl SimProcess {
+    pub(super) fn open_at(&self, turn: &mut SimTurn<'_>, start: Id, path: &Path, whole: &Path) -> io::Result<Handle> {
+        let actor = turn.actor();
+        let id = turn.state.store.walk(actor, start, path)?;
+        if !turn.state.store.node(id)?.is_folder() {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(self.handle(turn.state.open_to_read(self.key, actor, id)?, whole))
+    }
+
+    pub(super) fn sync_call(
+        &self,
+        verb: &'static str,
+        path: impl FnOnce() -> PathBuf,
+        handle: &Handle,
+        sync: fn(&mut Store, Id) -> io::Result<()>,
+        lose: fn(&mut Store, Id),
+    ) -> io::Result<()> {
+        let work = |turn: &mut SimTurn<'_>| {
+            let id = turn.id(handle)?;
+            sync(&mut turn.state.store, id)
+        };
+        let fail = |turn: &mut SimTurn<'_>| {
+            let id = turn.id(handle)?;
+            if turn.state.store.machine.settings.failed_sync_loses_pages {
+                lose(&mut turn.state.store, id);
+            }
+            Ok(())
+        };
+        self.call_or(verb, true, || (path(), None), work, fail)
     }
 }

@@ -4,7 +4,7 @@ use crate::index::EntryIndex;
 use proptest::prelude::*;
 
 use super::super::record::encode;
-use super::super::{Owner, RecordedChange};
+use super::super::{Owner, RecordedChange, SwapMethod};
 use super::*;
 use crate::identity::{Identity, Timestamp};
 use crate::path::RelPath;
@@ -28,7 +28,7 @@ fn link(target: &[u8]) -> FileState {
 fn journal(paths: &[&[u8]]) -> Journal {
     use std::os::unix::ffi::OsStrExt;
     let header = Header {
-        version: VERSION,
+        version: SwapMethod::Exchange.version(),
         id: "20261121T231459.000001Z-0123456789abcdef".to_owned(),
         workspace: "0".repeat(32),
         folder: identity(1),
@@ -38,6 +38,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         opened: Some("20260101T120000.000000Z-0123456789abcdef".into()),
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
+        swap: SwapMethod::Exchange,
         label: Some("a \"label\"\n".to_owned()),
         session: None,
     };
@@ -96,7 +97,7 @@ fn anything_after_the_seal_is_refused() {
 
 #[test]
 fn another_version_is_named_as_one() {
-    assert_eq!(scan(&chained(&[r#"{"txedit":4,"whatever":[]}"#])), Err(Corrupt::Version(4)));
+    assert_eq!(scan(&chained(&[r#"{"txedit":5,"whatever":[]}"#])), Err(Corrupt::Version(5)));
 }
 
 /// Lines with valid digests.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check::Check;
 use crate::fs::sim::Policy;
+use crate::journal::SwapMethod;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
@@ -40,6 +41,16 @@ pub struct Profile {
     pub contended: bool,
     /// The file system is an overlay, and all that is there at first is in its lower layer.
     pub lower: bool,
+    /// The way in which names change places on the file system, which can do no more.
+    pub swap: SwapMethod,
+}
+
+impl Profile {
+    /// Returns whether a journal from before a power loss looks like a copy, so that a person must vouch for it. What moves
+    /// names step by step leaves a proof.
+    pub(super) fn needs_trust(&self) -> bool {
+        self.no_births && self.swap == SwapMethod::Exchange
+    }
 }
 
 /// The bytes of a small history: room for two or three of the contents that are generated.

@@ -10,6 +10,7 @@ use super::data::{
 };
 use crate::errno::Errno;
 use crate::fs::sim::{Policy, Random};
+use crate::journal::SwapMethod;
 
 /// The files used in scripts.
 const PATHS: [&str; 7] = ["a", "b", "c", "d/e", "d/f", "n", "g/h"];
@@ -115,6 +116,7 @@ impl ScenarioDice {
             small_history: self.one_in(16),
             contended: false,
             lower: false,
+            swap: SwapMethod::Exchange,
         }
     }
 

@@ -7,6 +7,7 @@ use super::data::{Ask, Item, Profile, ScenarioAct, ScenarioTerms};
 use super::deed::at;
 use super::run::ScenarioWorld;
 use crate::fs::sim::SimFs;
+use crate::journal::SwapMethod;
 use crate::testing::script::ROOT;
 
 /// A machine with a workspace and, unless it is cold, a state folder. Made once for each profile and thread.
@@ -33,6 +34,8 @@ fn new_ground(profile: Profile) -> SimFs {
             volume.reuse_inodes = profile.reuse;
             volume.syncs_whole = !profile.fuse;
             volume.is_layered = profile.lower;
+            volume.exchange = profile.swap == SwapMethod::Exchange;
+            volume.no_replace = profile.swap != SwapMethod::Link;
         })
     });
     assert!(made.is_ok(), "{made:?}");

@@ -177,7 +177,7 @@ impl ScenarioWorld {
 
     /// Calls the engine and judges the result; names the call of each disturbance.
     pub(super) fn act(&mut self, act: &ScenarioAct, disturbances: &mut [Disturbance]) -> Judged {
-        if self.profile.no_births && self.pending.is_some() && *act != ScenarioAct::Recover {
+        if self.profile.needs_trust() && self.pending.is_some() && *act != ScenarioAct::Recover {
             self.act(&ScenarioAct::Recover, &mut Vec::new())?;
         }
         if self.pending.is_none() {

@@ -15,6 +15,7 @@ use super::data::{
 };
 use crate::errno::Errno;
 use crate::fs::sim::Policy;
+use crate::journal::SwapMethod;
 
 /// The system errors that a script can name.
 pub(super) const ERRNOS: [(&str, Errno); 14] = [
@@ -152,6 +153,8 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
             "small_history" => profile.small_history = true,
             "contended" => profile.contended = true,
             "lower" => profile.lower = true,
+            "renames" => profile.swap = SwapMethod::Rename,
+            "links" => profile.swap = SwapMethod::Link,
             other => return words.unknown(other),
         }
     }

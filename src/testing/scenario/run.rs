@@ -22,7 +22,7 @@ use crate::fs::FileKind;
 use crate::fs::Fs;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
-use crate::testing::script::ROOT;
+use crate::testing::script::{ROOT, USER_STATE};
 use crate::testing::world::UserFiles;
 
 /// A transaction that was acknowledged.
@@ -258,6 +258,7 @@ impl ScenarioWorld {
             lock_timeout: Duration::ZERO,
             retention: self.retention(),
             program: "scenario".to_owned(),
+            user_state: Some(USER_STATE.into()),
             ..Settings::default()
         };
         let process: Arc<dyn Fs> = Arc::new(self.machine.process(self.pid));
@@ -373,7 +374,7 @@ impl ScenarioWorld {
 
     /// A person vouches for journals if the file system cannot.
     fn recovery(&self, decision: Decision) -> RecoverOptions {
-        RecoverOptions { decision, trust_journal: self.profile.no_births, ..RecoverOptions::default() }
+        RecoverOptions { decision, trust_journal: self.profile.needs_trust(), ..RecoverOptions::default() }
     }
 
     /// Recovers in the given way. A transaction that can only go the other way stays.

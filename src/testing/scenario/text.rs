@@ -8,6 +8,7 @@ use super::data::{
 };
 use super::parse::ERRNOS;
 use crate::fs::sim::Policy;
+use crate::journal::SwapMethod;
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,6 +43,8 @@ impl fmt::Display for Profile {
             (self.small_history, "small_history"),
             (self.contended, "contended"),
             (self.lower, "lower"),
+            (self.swap == SwapMethod::Rename, "renames"),
+            (self.swap == SwapMethod::Link, "links"),
         ];
         all.iter().filter(|(on, _)| *on).try_for_each(|(_, word)| write!(f, " {word}"))?;
         writeln!(f)

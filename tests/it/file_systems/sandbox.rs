@@ -18,13 +18,14 @@ const REFUSED: &str = "TXEDIT_TEST_REFUSED";
 const PROGRAM: &str = "TXEDIT_TEST_PROGRAM";
 
 /// The calls by their names.
-const CALLS: [(&str, libc::c_long); 7] = [
+const CALLS: [(&str, libc::c_long); 8] = [
     ("openat2", libc::SYS_openat2),
     ("statx", libc::SYS_statx),
     ("copy_file_range", libc::SYS_copy_file_range),
     ("getrandom", libc::SYS_getrandom),
     ("fallocate", libc::SYS_fallocate),
     ("renameat2", libc::SYS_renameat2),
+    ("linkat", libc::SYS_linkat),
     ("syncfs", libc::SYS_syncfs),
 ];
 
@@ -68,7 +69,9 @@ fn workspace() -> TempDir {
 
 #[test]
 fn calls_that_can_be_done_without_are_done_without() {
-    for calls in ["openat2", "statx", "copy_file_range", "getrandom", "fallocate", "openat2,statx,copy_file_range"] {
+    for calls in
+        ["openat2", "statx", "copy_file_range", "getrandom", "fallocate", "renameat2", "openat2,statx,copy_file_range"]
+    {
         for error in [libc::EPERM, libc::ENOSYS] {
             let workspace = workspace();
             let read = |name: &str| fs::read_to_string(workspace.path().join(name)).unwrap();
@@ -88,7 +91,7 @@ fn calls_that_can_be_done_without_are_done_without() {
 
 #[test]
 fn calls_that_the_promise_needs_are_named_and_nothing_is_changed() {
-    let needed = [("renameat2", "(renameat2 RENAME_EXCHANGE)"), ("syncfs", "cannot sync the file system of")];
+    let needed = [("renameat2,linkat", "(renameat2 RENAME_EXCHANGE)"), ("syncfs", "cannot sync the file system of")];
     for (calls, says) in &needed[..if is_without("syncfs") { 1 } else { 2 }] {
         for error in [libc::EPERM, libc::ENOSYS] {
             let workspace = workspace();

@@ -16,7 +16,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs as _, OsFs, Stat};
-use txedit::journal::{Header, Journal, Owner, Record, RecordedChange};
+use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, SwapMethod};
 use txedit::testing::Errno;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::journal::record::encode;
@@ -137,7 +137,7 @@ const ID: &str = "20260101T000000.000000Z-0123456789abcdef";
 fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
     let host = OsFs::new().host().unwrap();
     let header = Header {
-        version: txedit::journal::VERSION,
+        version: SwapMethod::Exchange.version(),
         id: ID.to_owned(),
         workspace: "0".repeat(32),
         folder: folder.map_or(txedit::fs::Identity { inode: 1, born: None }, |folder| stat(folder).identity),
@@ -147,6 +147,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         opened: None,
         key: None,
         request: None,
+        swap: SwapMethod::Exchange,
         label: None,
         session: None,
     };

@@ -10,4 +10,5 @@ mod partly;
 mod reader;
 mod saved_anew;
 mod sections;
+mod stepwise;
 mod unreadable;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, VERSION, scan};
+use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, SwapMethod, VERSION, scan};
 use txedit::testing::internals::identity::{Identity, Timestamp};
 use txedit::testing::internals::journal::record::{Chain, encode};
 use txedit::testing::internals::path::RelPath;
@@ -72,8 +72,8 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    let optional =
-        ["reverts", "reverts_also", "opened", "key", "request", "label", "session"].map(|name| (name, &header[name]));
+    let optional = ["reverts", "reverts_also", "opened", "key", "request", "swap", "label", "session"]
+        .map(|name| (name, &header[name]));
     for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
             ours[name] = value.clone();
@@ -203,6 +203,7 @@ fn extreme() -> Journal {
         opened: Some("20260101T120000.000000Z-0123456789abcdef".into()),
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
+        swap: SwapMethod::Link,
         label: Some("\u{1b}[31m".into()),
         session: Some("a session".into()),
     };

@@ -11,10 +11,13 @@ use crate::error::{KeptContent, Result};
 use crate::fs::{FileKind, Name};
 use crate::index::EntryIndex;
 use crate::journal::recover::is_original_gone;
-use crate::journal::{JournalState, RESTORED_NAME, slot_name};
+use crate::journal::{JournalState, RESTORED_NAME, SwapMethod, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
 pub(crate) const UNCERTAIN: &str = "content made while another program was writing, perhaps incomplete";
+
+/// The reason for keeping what had come out of its name when another program took that.
+pub(crate) const NAME_TAKEN: &str = "what stood there until the swap; another program took its name in that moment";
 
 /// The reason for keeping what was staged if an original is gone: of a file that was renamed, or of two that changed
 /// names, it is the only copy.
@@ -25,13 +28,20 @@ impl TransactionFolder<'_> {
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.journal_state {
+            _ if self.journal.header.swap != SwapMethod::Exchange => {
+                asides(self.workspace(), &self.folder, &self.journal)?
+            }
             JournalState::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
             _ => BTreeMap::new(),
         };
         let told = |aside: &Aside<'_>| KeptContent {
             path: self.workspace().root.path().join(aside.path),
             kept_path: kept_folder.join(&aside.name),
-            reason: "the check, or another program, wrote it".to_owned(),
+            reason: match self.journal_state {
+                JournalState::CheckUndo => "the check, or another program, wrote it",
+                _ => NAME_TAKEN,
+            }
+            .to_owned(),
         };
         let is_lost = self.is_any_lost(conflicts)?;
         let mut kept = Vec::new();

@@ -47,7 +47,8 @@ impl TransactionFolder<'_> {
             Some((_, parent)) => filled(target, Name::new(parent, record.path.name()))?,
             None => target,
         };
-        Ok(Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? })
+        let observed = Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? };
+        self.as_settled(entry, observed)
     }
 
     pub(crate) fn classify(&self, entry: EntryIndex) -> Result<Class> {

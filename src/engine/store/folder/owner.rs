@@ -4,7 +4,7 @@ use crate::engine::store::state::open_transaction;
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Name, Rename, Stat};
+use crate::fs::{Handle, Name, Stat};
 
 /// The number of attempts to make the folder while a sweep keeps removing it before it is locked.
 const TRIES: usize = 16;
@@ -46,7 +46,7 @@ pub(crate) fn make_folder(
         let name = Name::new(section, &hidden);
         workspace.make_folder(name, 0o700)?;
         let Some((folder, stat)) = lock_folder(workspace, section, &hidden)? else { continue };
-        match workspace.fs().rename(name, Name::new(section, &id), Rename::NoReplace) {
+        match workspace.move_own(name, Name::new(section, &id)) {
             Ok(()) => {
                 let folder = folder.renamed(section.path().join(&id));
                 return Ok((id, folder, stat));

@@ -1,4 +1,4 @@
-//! Swaps an entry: exchanges its slot and its target, forward and back.
+//! Swaps an entry: its slot and its target change places, forward and back.
 
 use std::io;
 
@@ -8,12 +8,15 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::index::EntryIndex;
-use crate::journal::{RecordedChange, slot_name};
+use crate::journal::{RecordedChange, SwapMethod, slot_name};
 
 /// The direction of a swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum SwapDirection {
+    /// What is in the slot was staged, and is nobody's work.
     Forward,
+    /// Forward once more, with what a rollback brought into the slot.
+    Again,
     Back,
 }
 
@@ -21,31 +24,42 @@ impl TransactionFolder<'_> {
     /// Exchanges slot and target, or moves the one of the two that exists to the other.
     pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
-        self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
+        self.move_names(entry, parent, SwapDirection::Forward).map_err(|e| self.swap_failed(entry, e))
+    }
+
+    /// The same in a rollback: what is in the slot may be another program's.
+    pub(crate) fn swap_again(&self, entry: EntryIndex) -> Result<()> {
+        let parent = self.parent(entry)?;
+        self.move_names(entry, parent, SwapDirection::Again).map_err(|e| self.swap_failed(entry, e))
     }
 
     /// The reverse of [`swap`](Self::swap).
     pub(crate) fn swap_back(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
-        self.rename(entry, parent, Direction::Back).map_err(|e| Error::io("put back", self.path(entry), e))
+        self.move_names(entry, parent, SwapDirection::Back).map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
-    fn rename(&self, entry: EntryIndex, parent: &Handle, direction: Direction) -> io::Result<()> {
+    fn move_names(&self, entry: EntryIndex, parent: &Handle, direction: SwapDirection) -> io::Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(parent, self.record(entry).path.name());
-        let (from, to, how) = match self.record(entry).change {
-            RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. } => {
-                (slot, target, Rename::Exchange)
+        match (&self.record(entry).change, direction) {
+            (
+                RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. },
+                _,
+            ) => match self.journal.header.swap {
+                // It is its own reverse.
+                SwapMethod::Exchange => self.workspace().fs().rename(slot, target, Rename::Exchange),
+                SwapMethod::Rename | SwapMethod::Link => self.exchange_stepwise(entry, [slot, target], direction),
+            },
+            (
+                RecordedChange::Create { .. } | RecordedChange::Folder { .. },
+                SwapDirection::Forward | SwapDirection::Again,
+            )
+            | (RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }, SwapDirection::Back) => {
+                self.give_name(slot, target, direction)
             }
-            RecordedChange::Create { .. } | RecordedChange::Folder { .. } => (slot, target, Rename::NoReplace),
-            RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
-        };
-        let fs = self.workspace().fs();
-        match direction {
-            Direction::Back if how != Rename::Exchange => fs.rename(to, from, how),
-            // An exchange is its own reverse.
-            _ => fs.rename(from, to, how),
+            _ => self.take_name(target, slot),
         }
     }
 

@@ -4,9 +4,11 @@ use std::io;
 
 use super::Staging;
 use crate::engine::history::stored_report;
+use crate::engine::store::births;
 use crate::engine::store::files::write_new_by;
-use crate::error::Result;
-use crate::fs::{Name, Rename};
+use crate::engine::store::folder::TransactionFolder;
+use crate::error::{Error, Result};
+use crate::fs::Name;
 use crate::journal;
 use crate::journal::record::encode;
 
@@ -27,10 +29,14 @@ impl Staging<'_> {
     /// Gives the journal its name. From here on it says what the slots are for, and they are not deleted.
     pub(crate) fn name_journal(&mut self) -> Result<()> {
         assert!(self.hidden.is_some(), "the journal is written before it gets its name");
-        let folder = &self.transaction.folder;
+        let TransactionFolder { folder, journal, .. } = &self.transaction;
+        if births::is_needed(journal.header.swap, &journal.header.folder) {
+            // A journal that nobody could trust after the next boot must not say that names were moved.
+            births::prove(self.transaction.workspace(), &journal.header)?;
+        }
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, self.transaction.journal_state.file_name());
-        self.transaction.workspace().rename(from, to, Rename::NoReplace)?;
+        self.transaction.workspace().move_own(from, to).map_err(|e| Error::io("rename", from.path(), e))?;
         self.unnamed = 0;
         self.copies.clear();
         Ok(())

@@ -102,6 +102,10 @@ const REMOTE_FUSE: &[&str] = &[
     "fuse.beegfs",
 ];
 
+/// File systems by programs that are known to pass the sync of a folder on to the disk beneath. Most answer that they did, and
+/// do nothing.
+const PASS_ON_SYNCS: [&str; 2] = ["fuse.fuse-overlayfs", "fuseblk"];
+
 fn magic(folder: &File) -> io::Result<u32> {
     // The field is a signed word of the machine's size; magic numbers have 32 bits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits are meant")]
@@ -123,7 +127,7 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
     if magic == OVERLAY {
         syncs_whole = stat::knows_no_dump(folder)?;
     }
-    let syncs_folders = name != "fuse.gocryptfs";
+    let syncs_folders = magic != FUSE || PASS_ON_SYNCS.contains(&name.as_str());
     let keeps_numbers = magic != OVERLAY;
     Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders, keeps_numbers })
 }

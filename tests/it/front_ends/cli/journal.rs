@@ -3,7 +3,7 @@
 use std::fs;
 
 use txedit::Digest;
-use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, VERSION};
+use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, SwapMethod};
 use txedit::testing::internals::identity::Identity;
 use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::path::RelPath;
@@ -20,7 +20,7 @@ fn journal() -> Journal {
         |content: &[u8]| FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access };
     let owner = Owner { program: "txedit".into(), process: 7, user: 1000, host: "here".into() };
     let header = Header {
-        version: VERSION,
+        version: SwapMethod::Exchange.version(),
         id: ID.into(),
         workspace: "w".into(),
         folder: identity(1),
@@ -30,6 +30,7 @@ fn journal() -> Journal {
         opened: None,
         key: None,
         request: None,
+        swap: SwapMethod::Exchange,
         label: Some("two\nlines".into()),
         session: None,
     };

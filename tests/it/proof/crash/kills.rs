@@ -98,7 +98,7 @@ fn a_small_commit_after_another_killed_at_any_call_is_all_old_or_all_new() {
 }
 
 #[test]
-fn a_file_system_that_cannot_exchange_names_is_refused_and_left_alone() {
+fn a_file_system_on_which_no_proof_can_be_left_is_refused_and_left_alone() {
     mounts::with(Kind::Fuse, |root| {
         let scene = Scene::new(&root.join("w"));
         let End::Failed(failed) = child::run(command(Role::Apply, &scene.root, scene::REQUEST)) else { panic!() };

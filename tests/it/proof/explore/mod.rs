@@ -8,6 +8,7 @@ pub(crate) mod open;
 mod pairs;
 mod person;
 pub(crate) mod scripts;
+pub(crate) mod stepwise;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

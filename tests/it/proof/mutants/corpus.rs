@@ -376,7 +376,10 @@ const OTHERS: [(&str, &str); 46] = [
     ),
     ("a_stage_through_a_symlink_that_is_deleted", "none: a path, before the protocol"),
     ("a_state_folder_with_an_id_survives_a_power_cut", "each_sync_of_what_a_first_commit_makes_is_missed"),
-    ("a_symlink_comes_back_for_a_file_whose_mode_others_changed", "none: a symlink has no permissions to be handed over"),
+    (
+        "a_symlink_comes_back_for_a_file_whose_mode_others_changed",
+        "none: a symlink has no permissions to be handed over",
+    ),
     ("a_symlink_whose_target_goes_while_it_is_followed_leads_nowhere", "none: a path, before the protocol"),
     ("an_attribute_set_while_a_swap_is_reversed_at_once_is_told", "none: a sentence"),
     ("an_empty_folder_that_went_along_comes_back", "none: a plan, before the protocol"),

@@ -1,4 +1,4 @@
-//! The tests, tested: each rule of the protocol broken on purpose must be noticed. J1 to J10 are the invariants of
+//! The tests, tested: each rule of the protocol broken on purpose must be noticed. J1 to J11 are the invariants of
 //! journal-format.md.
 //!
 //! | what is broken | rule | noticed by |
@@ -50,6 +50,7 @@
 //! | the target of a symlink that came out not compared | J5 | somebody who links; [`symlinks`] |
 //! | a folder that goes not looked into, told by its inode alone; folders rolled back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //! | a plan committed that the checks in a view have not seen; a file that others changed while a program ran | – | a meddling check, a second writer; [`views`] |
+//! | step by step: done before names are durable; forward after a crash; a proof, or the first name of an original, not durable | J5, J8, J3, J11 | crash; [`stepwise`] |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -85,6 +86,7 @@ mod meanwhile;
 mod played;
 mod recovered;
 mod scenes;
+mod stepwise;
 mod symlinks;
 mod syncs;
 mod views;

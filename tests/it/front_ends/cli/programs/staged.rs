@@ -75,13 +75,19 @@ fn a_mode_that_another_program_sets_meanwhile_stays() {
     assert_eq!(tree(&here.path())[Path::new("a")], "600 one\nmore\n");
 }
 
-/// Only the digest of what a whole content takes the place of is known: there is nothing to compare with.
+/// What a whole content takes the place of is kept as well, unless it is too long for a diff: then only its digest is known.
 #[test]
 fn no_conflict_is_shown_as_if_the_file_had_been_empty() {
     if !is_here() {
         return;
     }
     let here = workspace();
+    let id = ran(&here, &["--stage"], "echo more >> a").exits(0).stdout.trim().to_owned();
+    here.write("a", "theirs\n");
+    let told = here.run(&["commit", &id]);
+    assert!(told.exits(3).stderr.contains("-one\n+theirs\n"), "{}", told.stderr);
+    here.run(&["rollback", &id]).exits(0);
+    here.write("a", &"long\n".repeat(20_000));
     let id = ran(&here, &["--stage"], "echo more >> a").exits(0).stdout.trim().to_owned();
     here.write("a", "theirs\n");
     let told = here.run(&["commit", &id]);
