@@ -177,6 +177,15 @@ impl CommonOptions {
         }
     }
 
+    /// The options with which this program is started again to commit something in the same way.
+    pub(crate) fn for_children(&self) -> [&'static str; 4] {
+        let durability = match self.durability {
+            Durability::Power => "power",
+            Durability::Process => "process",
+        };
+        ["--durability", durability, "--swap", self.swap.as_str()]
+    }
+
     /// The absolute path of one on the command line, which starts from the current folder.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.current.join(path)

@@ -13,6 +13,18 @@ pub enum Swap {
     Aside,
 }
 
+impl Swap {
+    /// Its word on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Exchange => "exchange",
+            Self::Aside => "aside",
+        }
+    }
+}
+
 /// How a slot and a target change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SwapMethod {

@@ -288,6 +288,10 @@ impl StateFolder {
 
     /// This folder for a commit that swaps as it was asked to.
     pub(crate) fn swapping(mut self, swap: Swap) -> Result<Self> {
+        if self.swap != SwapMethod::Exchange && swap != Swap::Aside && !self.fresh {
+            // What was found out in a sandbox does not hold outside of it.
+            self.swap = self.probe_swap()?;
+        }
         self.swap = match (swap, self.swap) {
             (Swap::Exchange, SwapMethod::Rename | SwapMethod::Link) => return Err(self.cannot_swap(CANNOT_EXCHANGE)),
             (Swap::Aside, SwapMethod::Exchange) => {

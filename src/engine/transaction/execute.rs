@@ -60,7 +60,8 @@ pub(crate) fn commit(
     let trash = trash::list(state)?;
     let stepwise = state.swap != SwapMethod::Exchange;
     // Likewise: the folders that they are about must durably be gone from `txn/`.
-    let outlived = if stepwise { births::outlived(state)? } else { Vec::new() };
+    let leaves_proof = births::is_needed(state.swap, &state.stat.identity);
+    let outlived = if leaves_proof { births::outlived(state)? } else { Vec::new() };
     if stepwise {
         // What is swapped before it is durable goes back by an exchange, or not at all.
         prepared.contended = None;

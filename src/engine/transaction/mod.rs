@@ -26,7 +26,7 @@ use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use execute::Committed;
 use prepare::lock_targets::LockedTargets;
-use prepare::preflight::{check_durable, check_put_back};
+use prepare::preflight::check_durable;
 use prepare::prepared::Prepared;
 use prepare::request_paths::RequestPaths;
 
@@ -141,7 +141,6 @@ impl Engine {
         // Before the state folder is made, so that a refusal leaves nothing behind.
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found)?.swapping(self.settings.swap)?;
-        check_put_back(&state, &prepared)?;
         let durable = self.settings.durability == Durability::Power;
         if durable {
             check_durable(&state)?;

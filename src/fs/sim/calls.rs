@@ -191,7 +191,7 @@ impl Fs for SimProcess {
                     local: volume.local,
                     sync_each: volume.sync_each,
                     syncs_whole: volume.syncs_whole,
-                    syncs_folders: true,
+                    syncs_folders: volume.syncs_folders,
                     keeps_numbers: !volume.is_layered,
                 })
             },

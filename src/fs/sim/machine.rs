@@ -55,6 +55,9 @@ pub struct Volume {
     /// True if a sync of the file system has any effect; the value of
     /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole).
     pub syncs_whole: bool,
+    /// The value of [`FileSystem::syncs_folders`](super::super::FileSystem::syncs_folders). A sync has its effect
+    /// nevertheless.
+    pub syncs_folders: bool,
     /// True if no call syncs the file system as a whole, as on macOS: it fails.
     pub no_whole_sync: bool,
     /// True if the sync of a file or folder ends in the cache of the drive, which a power loss empties. On macOS a plain
@@ -81,6 +84,7 @@ impl Default for Volume {
             local: true,
             sync_each: false,
             syncs_whole: true,
+            syncs_folders: true,
             no_whole_sync: false,
             syncs_to_cache: false,
             is_layered: false,

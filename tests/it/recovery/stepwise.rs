@@ -8,7 +8,7 @@ use txedit::fs::FileKind;
 use txedit::fs::sim::{Action, Policy, SimFs, Volume};
 use txedit::report::Guarantee;
 use txedit::settings::Swap;
-use txedit::{Engine, ErrorKind, NextStep, Outcome, Run, Settings};
+use txedit::{Durability, Engine, ErrorKind, NextStep, Outcome, Run, Settings};
 
 use super::lost::edits;
 
@@ -108,4 +108,26 @@ fn the_way_to_swap_can_be_asked_for() {
             Some(guarantee)
         );
     }
+}
+
+/// The first commit may have been one in a sandbox, without `renameat2`.
+#[test]
+fn what_can_be_exchanged_by_now_is_exchanged() {
+    let sim = machine(KINDS[0]);
+    assert_eq!(engine(&sim, 1).apply(&edits(), Run::default()).unwrap().guarantee, Some(Guarantee::Aside));
+    sim.volume("/w", |volume| volume.exchange = true).unwrap();
+    let engine = engine(&sim, 2);
+    let undone = engine.undo_last(1, &txedit::UndoOptions::default(), Run::default()).unwrap();
+    assert_eq!(undone.guarantee, Some(Guarantee::Exchange));
+}
+
+#[test]
+fn no_promise_against_power_loss_is_made_where_nothing_keeps_it() {
+    let sim = machine(|volume| (volume.local, volume.syncs_folders) = (false, false));
+    let error = engine(&sim, 1).apply(&edits(), Run::default()).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnsupportedFileSystem, Outcome::Unchanged), "{error}");
+    assert_eq!(error.next_steps(), [NextStep::ProcessOnly], "{error}");
+    let settings = Settings::default().lock_timeout(Duration::ZERO).durability(Durability::Process);
+    let asking_less = Engine::with_fs(Arc::new(sim.process(2)), Path::new("/w"), settings).unwrap();
+    asking_less.apply(&edits(), Run::default()).unwrap();
 }

@@ -25,7 +25,7 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, count, styled};
 use crate::cli::progress::CallProgress;
 use crate::cli::signals;
-use crate::engine::{Durability, Engine, RecoverOptions, Run};
+use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::scratch::Scratch;
 use child::REPORTED;
@@ -203,13 +203,14 @@ impl<'a> Torture<'a> {
     /// Starts this program again.
     fn start(&self, seed: u64) -> Result<Child> {
         let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
-        let durability = match self.options.durability {
-            Durability::Power => "power",
-            Durability::Process => "process",
-        };
         let mut command = Command::new(&program);
-        command.arg("--root").arg(&self.workspace).args(["--durability", durability, "torture-child"]);
-        command.arg(seed.to_string()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.arg("--root").arg(&self.workspace).args(self.options.for_children());
+        command
+            .arg("torture-child")
+            .arg(seed.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.spawn().map_err(|e| Error::io("start", &program, e))
     }
 }

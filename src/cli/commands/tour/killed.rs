@@ -15,7 +15,7 @@ use super::{off, off_at};
 use crate::cli::args::StopAt;
 use crate::cli::output::{GOOD, NOTE, styled};
 use crate::digest::Digest;
-use crate::engine::{Durability, RecoverOptions};
+use crate::engine::RecoverOptions;
 use crate::error::{Error, Result};
 
 const OLD: TourContents = &[
@@ -72,13 +72,10 @@ pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
 fn start(stage: &Stage<'_>, stop: StopAt) -> Result<Child> {
     let plan = stage.write_plan(&plan())?;
     let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
-    let durability = match stage.options.durability {
-        Durability::Power => "power",
-        Durability::Process => "process",
-    };
     let stop = stop.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let mut command = Command::new(&program);
-    command.arg("--root").arg(stage.root()).args(["--durability", durability, "tour-child"]).arg(plan).arg(stop);
+    command.arg("--root").arg(stage.root()).args(stage.options.for_children());
+    command.arg("tour-child").arg(plan).arg(stop);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().map_err(|e| Error::io("start", &program, e))
 }

@@ -127,17 +127,17 @@ impl TransactionFolder<'_> {
         let [slot, out, kept] = [&slot, &out, &kept].map(|name| Name::new(&self.folder, name));
         let parent = self.parents.get(self.record(entry).path.parent());
         let target = parent.map(|(_, parent)| Name::new(parent, self.record(entry).path.name()));
-        let settled = match target {
-            Some(target) => self.settle_names(slot, target, out),
-            None => self.workspace().fs().stat(out).map(|out| out.is_none()),
+        let settle = || -> io::Result<bool> {
+            let is_settled = match target {
+                Some(target) => self.settle_names(slot, target, out)?,
+                None => self.workspace().fs().stat(out)?.is_none(),
+            };
+            if !is_settled {
+                self.workspace().move_own(out, kept)?;
+            }
+            Ok(is_settled)
         };
-        let settled =
-            settled.and_then(
-                |is_settled| {
-                    if is_settled { Ok(true) } else { self.workspace().move_own(out, kept).map(|()| false) }
-                },
-            );
-        settled.map_err(|e| Error::io("put back", self.path(entry), e))
+        settle().map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
     fn settle_names(&self, slot: Name<'_>, target: Name<'_>, out: Name<'_>) -> io::Result<bool> {
@@ -176,9 +176,13 @@ impl TransactionFolder<'_> {
     /// Returns whether a power loss may have taken the only name of what was staged, and left nothing at the target: the
     /// original goes back. It looks like a file that another program removed, but that is never lost by it.
     pub(crate) fn is_gap(&self, entry: EntryIndex, observed: &Observed) -> Result<bool> {
+        let record = self.record(entry);
+        // What is missing with its folder went with that.
+        let has_folder = self.parents.contains_key(record.path.parent());
         if self.journal.header.swap != SwapMethod::Link
             || !self.is_recovery
-            || !may_be_gap(self.record(entry), observed)
+            || !has_folder
+            || !may_be_gap(record, observed)
         {
             return Ok(false);
         }

@@ -9,39 +9,12 @@ use super::project;
 use crate::engine::Engine;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::error::{Error, ErrorKind, NextStep, Result};
-use crate::fs::{FileKind, Name, Stat};
-use crate::journal::{SwapMethod, record};
+use crate::fs::{Name, Stat};
+use crate::journal::record;
 use crate::limits;
 use crate::path::RelPath;
 use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Entry, New, PlannedChange};
-
-/// Refuses a file that could not be given back where names change places by second names: the kernel lets nobody make one of
-/// another user's file that he may not read and write himself (`fs.protected_hardlinks`).
-pub(crate) fn check_put_back(state: &StateFolder, prepared: &Prepared) -> Result<()> {
-    let (workspace, host) = (&state.workspace, state.workspace.host()?);
-    if state.swap != SwapMethod::Link || host.user == 0 {
-        return Ok(());
-    }
-    for (entry, target) in prepared.plan.entries.iter().zip(prepared.targets.iter()) {
-        let Some(stat) = target.as_ref().map(|target| &target.stat).filter(|stat| stat.user != host.user) else {
-            continue;
-        };
-        let (_, parent) = &prepared.parents[entry.path.parent()];
-        let is_plain = stat.kind == FileKind::File && stat.mode & 0o4000 == 0 && stat.mode & 0o2010 != 0o2010;
-        // It was read.
-        if is_plain && workspace.may_write(Name::new(parent, entry.path.name()))? {
-            continue;
-        }
-        let message = format!(
-            "{} belongs to another user, and where names cannot be exchanged you could not put it back: only its owner or \
-             root can change it",
-            entry.path
-        );
-        return Err(Error::new(ErrorKind::PermissionDenied, message).at(workspace.path_of(entry.path.as_path())));
-    }
-    Ok(())
-}
 
 /// Refuses a promise against power loss where nothing can keep it.
 pub(crate) fn check_durable(state: &StateFolder) -> Result<()> {

@@ -3,8 +3,7 @@
 use txedit::fs::sim::Volume;
 use txedit::testing::Script;
 
-use super::{explore_once, file_by_file, scripts};
-use crate::support::is_full;
+use super::{explore_once, file_by_file, scale, scripts};
 
 /// A rename can refuse to replace, and no more.
 fn renames(volume: &mut Volume) {
@@ -24,10 +23,10 @@ pub(crate) fn step_by_step(script: &Script) -> [Script; 4] {
     [no_births(&renames), no_births(&links), renames, links]
 }
 
-/// The most different two of them, or all with `TXEDIT_TEST_FULL`.
+/// The most different two of them, or all in a long run.
 fn kinds(script: &Script) -> Vec<Script> {
     let [renames_unborn, links_unborn, renames, links] = step_by_step(script);
-    if is_full() { vec![renames_unborn, links_unborn, renames, links] } else { vec![renames, links_unborn] }
+    if scale() > 1 { vec![renames_unborn, links_unborn, renames, links] } else { vec![renames, links_unborn] }
 }
 
 fn explore_each(script: &Script) {

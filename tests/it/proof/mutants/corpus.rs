@@ -334,7 +334,7 @@ const NOTICED: [Noticed; 37] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 46] = [
+const OTHERS: [(&str, &str); 48] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_in_the_place_of_a_symlink_has_what_is_beneath_it", "none: a path, before the protocol"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
@@ -388,11 +388,16 @@ const OTHERS: [(&str, &str); 46] = [
     ("an_undo_and_its_redo_are_no_conflict", "none: a plan, before the protocol"),
     ("an_undo_without_an_id_waits_for_what_is_interrupted", "none: a refusal before the protocol"),
     ("what_became_of_a_folder_since_is_no_warning", "none: a plan, before the protocol"),
+    ("what_is_missing_with_its_folder_is_no_gap", "none: a folder of a recovery is found before the protocol"),
     ("what_is_no_transaction_stops_no_command", "none: a listing, before the protocol"),
     ("what_is_recovered_after_all_is_not_said_to_be_left", "warnings_that_are_not_true_are_seen"),
     ("what_is_restored_for_a_deleted_file_has_its_own_mode", "none: a request, before the protocol"),
     ("what_stayed_in_a_folder_that_goes_aside_is_told_by_the_folder", "none: a sentence"),
     ("what_stays_in_a_folder_that_was_moved_away_is_not_told_at_its_path", "none: a sentence"),
+    (
+        "what_went_with_its_folder_before_a_recovery_is_kept",
+        "none: a folder of a recovery is found before the protocol",
+    ),
 ];
 
 fn script(name: &str) -> Scenario {
