@@ -94,6 +94,7 @@ fn plain_words(step: &NextStep) -> String {
         ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::ProcessOnly => "ask for no more with --durability process".to_owned(),
+        NextStep::SwapAside => "do with less: --swap aside".to_owned(),
         NextStep::UserState => "name a folder that you can write to with XDG_STATE_HOME".to_owned(),
         NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
         NextStep::RunAgain => "run the program again: it then works on what the others have left".to_owned(),

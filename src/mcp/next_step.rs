@@ -40,6 +40,7 @@ pub(super) fn words(step: &NextStep) -> String {
         }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::ProcessOnly => "ask the user to start the server with --durability process".to_owned(),
+        NextStep::SwapAside => "ask the user to start the server with --swap aside".to_owned(),
         NextStep::UserState => {
             "ask the user to start the server with XDG_STATE_HOME set to a folder that it can write to".to_owned()
         }
