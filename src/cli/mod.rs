@@ -13,6 +13,7 @@ mod denied;
 mod exit;
 mod failure;
 mod home;
+mod ids;
 mod next_step;
 mod options;
 mod output;

@@ -8,6 +8,8 @@ pub(super) mod rollback;
 mod run;
 
 pub(crate) mod history;
+#[cfg(feature = "cli")]
+pub(crate) mod ids;
 mod open;
 pub(crate) mod program;
 mod recovery;

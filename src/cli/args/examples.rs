@@ -47,8 +47,9 @@ Example:
 
 pub(super) const SHOW: &str = "\
 Examples:
+  txedit show
   txedit show \"$id\" --stat
-  txedit show \"$id\" --format git > change.patch";
+  txedit show @ --format git > change.patch";
 
 pub(super) const UNDO: &str = "\
 Example:

@@ -1,24 +1,31 @@
-//! `txedit show ID`.
+//! `txedit show [ID]`.
 
 use std::fmt::Write as _;
 
 use super::log::{self, files, push};
 use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
+use crate::engine::ids::IdScope;
 use crate::error::Result;
 use crate::path;
 use crate::wire::history;
 
 pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    let id = match &args.id {
+        Some(id) => ids::meant(id, IdScope::Committed, &engine)?,
+        None => ids::newest(&engine)?,
+    };
     if let Some(ShowFormat::Git) = args.format {
-        let patch = options.engine()?.git_patch(&args.id)?;
-        let mut answer = Answer::new(&history::PatchJson::new(&args.id, &patch), "")?;
+        let patch = engine.git_patch(&id)?;
+        let mut answer = Answer::new(&history::PatchJson::new(&id, &patch), "")?;
         answer.raw = Some(patch);
         return Ok(answer);
     }
-    let mut shown = options.engine()?.show(&args.id)?;
+    let mut shown = engine.show(&id)?;
     let mut text = String::new();
     push(&mut text, &shown.logged);
     let kinds = shown.files.iter().map(|file| file.kind.len()).max().unwrap_or(0).max(7);

@@ -14,6 +14,7 @@ mod first;
 mod folders;
 mod half_way;
 mod hard_links;
+mod ids;
 mod interrupted;
 mod journal;
 mod kept;
