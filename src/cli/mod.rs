@@ -17,6 +17,7 @@ mod ids;
 mod next_step;
 mod options;
 mod output;
+mod paths;
 mod progress;
 mod report;
 mod signals;

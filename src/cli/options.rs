@@ -185,19 +185,6 @@ impl CommonOptions {
         };
         ["--durability", durability, "--swap", self.swap.as_str()]
     }
-
-    /// The absolute path of one on the command line, which starts from the current folder.
-    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
-        self.current.join(path)
-    }
-
-    /// A path as a user in the current folder would write it.
-    pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
-        match path.strip_prefix(&self.current) {
-            Ok(rest) if !rest.as_os_str().is_empty() => rest,
-            _ => path,
-        }
-    }
 }
 
 /// The folders that are real in a view: those of the user's settings, then those of the command line.

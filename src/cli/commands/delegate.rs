@@ -87,7 +87,7 @@ fn prompt(typed: &str) -> Result<String> {
 
 /// Absolute paths, like those that a client of the MCP server sends.
 fn files(typed: &[PathBuf], options: &CommonOptions) -> Result<Vec<String>> {
-    let name = |path: &PathBuf| options.absolute(path).into_os_string().into_string();
+    let name = |path: &PathBuf| options.in_workspace(path).into_os_string().into_string();
     let names: Result<_, _> = typed.iter().map(name).collect();
     names.map_err(|_| options::usage("--file", "a path that is not UTF-8 cannot be shown to a delegate"))
 }

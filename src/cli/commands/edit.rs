@@ -28,7 +28,7 @@ fn request(args: &EditArgs, options: &CommonOptions) -> Request {
         replacement: args.new.as_bytes().to_vec(),
     };
     let file = FileRequest {
-        path: options.absolute(&args.file).into(),
+        path: options.in_workspace(&args.file).into(),
         expected_hash: None,
         change: Change::Edit { edits: vec![edit], rename: None },
         mode: None,

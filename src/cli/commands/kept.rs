@@ -30,7 +30,7 @@ pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answ
         }
         KeptCommand::Restore { id, path } => {
             let id = ids::meant(id, IdScope::Kept, &engine)?;
-            let path = path.as_ref().map(|path| options.absolute(path));
+            let path = path.as_ref().map(|path| options.in_workspace(path));
             let report = transact::watched(options, |run| engine.kept_restore(&id, path.as_deref(), run))?;
             Ok(transact::answer_without_request(&report, "restored by", options)?)
         }

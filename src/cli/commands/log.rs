@@ -14,8 +14,9 @@ use crate::path::{one_line, shown};
 use crate::wire::history;
 
 pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Failure> {
-    let path = args.path.as_ref().map(|path| options.absolute(path));
     let engine = options.engine()?;
+    // All are in the root.
+    let path = args.path.as_ref().map(|path| options.in_workspace(path)).filter(|path| path != engine.root());
     let logged = match &args.session {
         Some(session) => engine.log_of_session(session, args.limit, path.as_deref())?,
         None => engine.log(args.limit, path.as_deref())?,

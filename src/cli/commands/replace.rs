@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let root = engine.root().to_owned();
     let is_inside = options.current.starts_with(&root);
     let tree = SearchTree {
-        paths: args.paths.iter().map(|path| options.absolute(path)).collect(),
+        paths: args.paths.iter().map(|path| options.in_workspace(path)).collect(),
         base: if is_inside { options.current.clone() } else { root.clone() },
         root,
         globs: args.globs.clone(),

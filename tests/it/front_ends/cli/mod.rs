@@ -25,6 +25,7 @@ mod names;
 mod nearest;
 mod once;
 mod patches;
+mod paths;
 mod programs;
 mod recovered_first;
 mod refused_early;
