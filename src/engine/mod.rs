@@ -16,6 +16,8 @@ mod recovery;
 mod status;
 mod store;
 mod transaction;
+#[cfg(feature = "cli")]
+pub(crate) mod tree;
 mod view;
 
 use std::path::Path;

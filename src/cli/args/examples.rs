@@ -20,6 +20,21 @@ Examples:
   txedit replace --word greet welcome src --glob '*.rs' --expected-matches 4
   txedit replace --regex 'fn (\\w+)' 'pub fn $1' src/main.rs --dry-run";
 
+pub(super) const CREATE: &str = "\
+Examples:
+  txedit create CHANGES.md --text '- greet is called welcome'
+  date | txedit create --force src/built.txt";
+
+pub(super) const MV: &str = "\
+Examples:
+  txedit mv src/greet.rs src/welcome.rs
+  txedit mv src library --label 'src is called library'";
+
+pub(super) const RM: &str = "\
+Examples:
+  txedit rm src/greet.rs
+  txedit rm -r src --dry-run";
+
 pub(super) const RUN: &str = "\
 Examples:
   txedit run -- cargo fmt

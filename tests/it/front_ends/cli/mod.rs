@@ -10,6 +10,7 @@ mod copied;
 mod doubted;
 mod encodings;
 mod explained;
+mod files;
 mod first;
 mod folders;
 mod half_way;
