@@ -191,7 +191,7 @@ mod tests {
         let Command::Edit(edit) = CommandLine::try_parse_from(line).unwrap().command else {
             panic!("another command");
         };
-        assert_eq!((edit.old, edit.new), ("--x".into(), "-y".into()));
+        assert_eq!((edit.old, edit.new), (Some("--x".into()), Some("-y".into())));
     }
 
     #[test]

@@ -12,8 +12,9 @@ Examples:
   git diff | txedit --root ../other apply -";
 
 pub(super) const EDIT: &str = "\
-Example:
-  txedit edit src/main.rs --old 'greet::greet()' --new 'greet::welcome()'";
+Examples:
+  txedit edit src/main.rs --old 'greet::greet()' --new 'greet::welcome()'
+  txedit edit src/greet.rs src/main.rs --old greet --new welcome --all";
 
 pub(super) const REPLACE: &str = "\
 Examples:

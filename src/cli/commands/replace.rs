@@ -40,7 +40,8 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files };
     let find = |run: Run<'_>| {
         let mut found = replace::search(&query, &tree, guard, run.cancel)?;
-        found.request.dry_run = args.dry_run;
+        found.request.dry_run = args.transaction.dry_run;
+        found.request.label.clone_from(&args.transaction.label);
         Ok(found)
     };
     let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(|| find(run), run)))?;

@@ -75,6 +75,30 @@ fn a_file_that_is_there_is_replaced_only_by_force() {
 }
 
 #[test]
+fn an_edit_takes_texts_from_files_and_is_of_all_files_or_of_none() {
+    let here = project();
+    here.write("old", "one\ntwo\n").write("new", "-1\n").write("a", "one\ntwo\nthree\n").write("d/f", "one\ntwo\n");
+    let before = tree(&here);
+    let edit = |files: &[&str], more: &[&str]| {
+        let line = [&["edit"], files, &["--old-file", "../old", "--new-file", "../new"], more].concat();
+        run(here.command(&line).current_dir(here.path().join("d")))
+    };
+    let refused = edit(&["../a", "f", "../b"], &[]);
+    assert!(refused.exits(1).stderr.contains("edit 1 of 1 in"), "{refused:?}");
+    assert_eq!(edit(&["../a", "f", "f"], &["--json"]).exits(2).json()["error_code"], "VALIDATION_FAILED");
+    edit(&["../a"], &["--old", "one"]).exits(2);
+    here.run(&["edit", "a", "--old", "one"]).exits(2);
+    here.run(&["edit", "a", "--old-file", "none", "--new", "x"]).exits(2);
+    tree(&here).assert_same(&before);
+    let done = edit(&["../a", "f"], &["--label", "both", "--json"]);
+    assert_eq!(done.exits(0).json()["files_edited"], 2);
+    assert_eq!((content(&here, "a"), content(&here, "d/f")), ("-1\nthree\n".into(), "-1\n".into()));
+    assert_eq!(here.run(&["log", "--json"]).json()["transactions"][0]["label"], "both");
+    here.run(&["replace", "three", "3", "--label", "replaced"]).exits(0);
+    assert_eq!(here.run(&["log", "--json"]).json()["transactions"][0]["label"], "replaced");
+}
+
+#[test]
 fn files_are_moved_as_mv_moves_them() {
     let here = project();
     let before = tree(&here);
