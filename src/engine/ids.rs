@@ -1,6 +1,6 @@
 //! The transactions that a part of an id may mean.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Engine;
 use super::history::{HistoryEntry, entries, untrusted, whole_history};
@@ -51,6 +51,24 @@ impl Engine {
         }
         ids.retain(|id| begins_with(id, text));
         Ok(ids)
+    }
+
+    /// The committed transactions, each with the shortest beginning of its random part that no other has, of so many
+    /// characters or more.
+    pub(crate) fn short_ids(&self, fewest: usize) -> Result<HashMap<String, String>> {
+        let ids = self.state()?.map_or(Ok(Vec::new()), |state| names(&state, Section::History))?;
+        let mut by_random: Vec<(&str, &String)> =
+            ids.iter().filter_map(|id| Some((id.split_once('-')?.1, id))).collect();
+        by_random.sort_unstable();
+        let shared = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let mut short = HashMap::new();
+        for (at, (random, id)) in by_random.iter().enumerate() {
+            let next_to =
+                [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| by_random.get(at));
+            let length = next_to.map(|(other, _)| shared(random, other) + 1).max().unwrap_or(0).max(fewest);
+            short.insert((*id).clone(), random[..length.min(random.len())].to_owned());
+        }
+        Ok(short)
     }
 
     /// The newest committed transaction; `None` where nothing is committed. It is an error if one that is interrupted may

@@ -27,7 +27,7 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     }
     let mut shown = engine.show(&id)?;
     let mut text = String::new();
-    push(&mut text, &shown.logged);
+    push(&mut text, &shown.logged, None, |id| id);
     let kinds = shown.files.iter().map(|file| file.kind.len()).max().unwrap_or(0).max(7);
     let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {

@@ -18,8 +18,8 @@ fn workspace() -> Workspace {
 /// What the first line of an answer counts.
 fn count_told(stdout: &str) -> String {
     let line = stdout.lines().next().unwrap_or_default();
-    let at = line.rfind(": ").map(|at| at + 2).or_else(|| line.rfind("Z  ").map(|at| at + 3)).unwrap_or(0);
-    line[at..].split("  ").next().unwrap_or_default().to_owned()
+    let counted = line.rsplit_once(": ").map(|(_, behind)| behind).or_else(|| line.split("  ").nth(2));
+    counted.unwrap_or_default().split("  ").next().unwrap_or_default().to_owned()
 }
 
 #[test]

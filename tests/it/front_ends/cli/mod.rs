@@ -20,6 +20,7 @@ mod interrupted;
 mod journal;
 mod kept;
 mod late;
+mod log;
 mod manuals;
 mod moved_away;
 mod names;

@@ -93,6 +93,25 @@ fn the_current_folder_counts_where_the_root_is_another() {
 }
 
 #[test]
+fn the_current_folder_is_changed_first() {
+    let here = project();
+    here.write("plan.json", r#"{"files": [{"file_path": "sub/b", "delete": true}]}"#);
+    let ran = |line: &[&str]| run_in(&here, ".", line);
+    ran(&["-C", "project", "edit", "a", "--old", "one", "--new", "two"]).exits(0);
+    has(&here, "project/a", "two\n");
+    ran(&["edit", "../a", "--old", "two", "--new", "one", "-C", "project", "-C", "sub"]).exits(0);
+    has(&here, "project/a", "one\n");
+    ran(&["-C", "project/sub", "--root", "..", "apply", "../../plan.json"]).exits(0);
+    assert!(!here.path().join("project/sub/b").exists());
+    for (folder, named) in [("none", "none"), ("project/a", "project/a")] {
+        let refused = ran(&["-C", folder, "status"]);
+        assert!(refused.exits(2).stderr.contains(&format!("{named}, which is not a folder")), "{refused:?}");
+    }
+    let logged = ran(&["log", "-C", "project/sub", "--path", "b", "--json"]).exits(0).json();
+    assert_eq!(logged["transactions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn two_dots_are_resolved_lexically() {
     let here = project();
     here.write("project/deep/er/c", "").write("project/deep/a", "one\n");
