@@ -48,7 +48,7 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
             (None, None) => "no transactions".to_owned(),
         });
     }
-    Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes))
+    Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes).paged())
 }
 
 /// Adds the line of one transaction: what it changed, or how much that is, and ids in the form that `id` gives them.

@@ -73,7 +73,7 @@ pub(super) fn preview(args: &OpenArgs, options: &CommonOptions) -> Result<Answer
     let text = report::for_people(&preview.report, "", options);
     let mut notes = report::notes(&preview.report, options);
     notes.push(format!("plan hash {}", preview.plan_hash));
-    Ok(Answer::new(&open::PreviewJson::from(&preview), text)?.noting(notes))
+    Ok(Answer::new(&open::PreviewJson::from(&preview), text)?.noting(notes).paged())
 }
 
 pub(super) fn commit(args: &CommitArgs, options: &CommonOptions) -> Result<Answer, Failure> {

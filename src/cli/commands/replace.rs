@@ -78,5 +78,7 @@ fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Res
     if found.binary > 0 {
         notes.push(format!("{} skipped", count(found.binary, "binary file")));
     }
-    Ok(Answer::new(&json, text)?.noting(notes).having_done(transact::done(report, "committed")))
+    let answer = Answer::new(&json, text)?;
+    let answer = if report.dry_run { answer.paged() } else { answer };
+    Ok(answer.noting(notes).having_done(transact::done(report, "committed")))
 }

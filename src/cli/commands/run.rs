@@ -42,6 +42,7 @@ pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Fai
     } else {
         Answer::for_people(text)
     };
+    let answer = if report.dry_run { answer.paged() } else { answer };
     Ok(answer.noting(notes).having_done(done))
 }
 

@@ -23,7 +23,7 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
         let patch = engine.git_patch(&id)?;
         let mut answer = Answer::new(&history::PatchJson::new(&id, &patch), "")?;
         answer.raw = Some(patch);
-        return Ok(answer);
+        return Ok(answer.paged());
     }
     let mut shown = engine.show(&id)?;
     let mut text = String::new();
@@ -60,5 +60,5 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
         }
     }
     let notes = log::warnings([&shown.logged]);
-    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes))
+    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes).paged())
 }

@@ -105,6 +105,7 @@ pub(super) fn answer(
         Some(json) => Answer::new(&json, text)?,
         None => Answer::new(&wire::success_multi(report, request), text)?,
     };
+    let answer = if report.dry_run { answer.paged() } else { answer };
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
 }
 

@@ -26,6 +26,7 @@ mod moved_away;
 mod names;
 mod nearest;
 mod once;
+mod pager;
 mod patches;
 mod paths;
 mod programs;
