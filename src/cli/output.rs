@@ -149,7 +149,8 @@ pub(crate) fn diff(text: &str) -> String {
     let mut colored = String::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |l| (l, "\n"));
-        let style = if line.starts_with("+++") || line.starts_with("---") {
+        let is_header = ["+++", "---", "diff --git ", "rename ", "similarity ", "new ", "deleted ", "old "];
+        let style = if is_header.iter().any(|start| line.starts_with(start)) {
             HEADING
         } else if line.starts_with("@@") {
             NAME

@@ -1,6 +1,7 @@
 //! The engine: reads, decides and carries out the transactions of one workspace.
 
 mod options;
+mod patch;
 pub(crate) mod read;
 pub mod report;
 mod revert;

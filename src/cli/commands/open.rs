@@ -73,7 +73,8 @@ pub(super) fn preview(args: &OpenArgs, options: &CommonOptions) -> Result<Answer
     let text = report::for_people(&preview.report, "", options);
     let mut notes = report::notes(&preview.report, options);
     notes.push(format!("plan hash {}", preview.plan_hash));
-    Ok(Answer::new(&open::PreviewJson::from(&preview), text)?.noting(notes).paged())
+    let answer = Answer::new(&open::PreviewJson::from(&preview), text)?;
+    Ok(transact::showing_changes(answer, &preview.report, options).noting(notes))
 }
 
 pub(super) fn commit(args: &CommitArgs, options: &CommonOptions) -> Result<Answer, Failure> {

@@ -79,6 +79,6 @@ fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Res
         notes.push(format!("{} skipped", count(found.binary, "binary file")));
     }
     let answer = Answer::new(&json, text)?;
-    let answer = if report.dry_run { answer.paged() } else { answer };
+    let answer = transact::showing_changes(answer, report, options);
     Ok(answer.noting(notes).having_done(transact::done(report, "committed")))
 }

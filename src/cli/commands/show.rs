@@ -9,6 +9,7 @@ use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
 use crate::engine::ids::IdScope;
+use crate::engine::report::ShownFile;
 use crate::error::Result;
 use crate::path;
 use crate::wire::history;
@@ -53,12 +54,22 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     if args.stat {
         shown.files.iter_mut().for_each(|file| file.diff.clear());
     }
-    for file in shown.files.iter().filter(|file| !file.diff.is_empty()) {
+    // What no patch can tell, or not wholly, is told file by file.
+    let patch = if args.stat || options.json { None } else { engine.git_patch(&id).ok() };
+    match patch {
+        Some(patch) if patch.is_empty() => {}
+        Some(patch) => drop(write!(text, "\n{}", diff(&String::from_utf8_lossy(&patch)))),
+        None => push_diffs(&mut text, &shown.files),
+    }
+    let notes = log::warnings([&shown.logged]);
+    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes).paged())
+}
+
+fn push_diffs(text: &mut String, files: &[ShownFile]) {
+    for file in files.iter().filter(|file| !file.diff.is_empty()) {
         let _ = write!(text, "\n{}", diff(&file.diff));
         if !text.ends_with('\n') {
             text.push('\n');
         }
     }
-    let notes = log::warnings([&shown.logged]);
-    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes).paged())
 }

@@ -77,17 +77,23 @@ fn not_allowed(command: &str) -> Error {
 
 /// Makes a call with a progress bar; signals cancel it.
 pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    watched_by(&CallProgress::start(options.quiet), call)
+    watched_by(&CallProgress::start(options.quiet), options, call)
 }
 
 /// The same without a progress bar: the terminal is another program's.
-pub(super) fn unwatched<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    watched_by(&CallProgress::start(true), call)
+pub(super) fn unwatched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    watched_by(&CallProgress::start(true), options, call)
 }
 
-fn watched_by<T>(progress: &CallProgress, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+fn watched_by<T>(
+    progress: &CallProgress,
+    options: &CommonOptions,
+    call: impl FnOnce(Run<'_>) -> Result<T>,
+) -> Result<T> {
     let cancel = signals::cancel_token()?;
-    call(Run::default().cancelled_by(&cancel).observed_by(progress))
+    let run = Run::default().cancelled_by(&cancel).observed_by(progress);
+    // An answer for scripts has diffs of its own.
+    call(if options.json { run } else { run.with_patch() })
 }
 
 /// The answer for the report of a request; `verb` stands before the transaction's id.
@@ -105,8 +111,14 @@ pub(super) fn answer(
         Some(json) => Answer::new(&json, text)?,
         None => Answer::new(&wire::success_multi(report, request), text)?,
     };
-    let answer = if report.dry_run { answer.paged() } else { answer };
+    let answer = showing_changes(answer, report, options);
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
+}
+
+/// The answer with the changes that would be made, where it tells them.
+pub(super) fn showing_changes(answer: Answer, report: &Report, options: &CommonOptions) -> Answer {
+    let raw = report::raw(report, options);
+    if report.dry_run { Answer { raw, ..answer }.paged() } else { answer }
 }
 
 /// The change that this call made, if any.

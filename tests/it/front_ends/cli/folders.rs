@@ -39,10 +39,19 @@ fn a_dry_run_tells_what_has_no_lines() {
     let expected = [
         "remove_folder d/s/t",
         "folder  n/m",
-        "rename  d/l -> d/l2, a symlink to f",
-        "rename  e/f -> e/g",
-        "create  empty",
-        "mode    d/f",
+        "diff --git a/d/f b/d/f",
+        "old mode 100644",
+        "new mode 100755",
+        "diff --git a/d/l b/d/l2",
+        "similarity index 100%",
+        "rename from d/l",
+        "rename to d/l2",
+        "diff --git a/e/f b/e/g",
+        "similarity index 100%",
+        "rename from e/f",
+        "rename to e/g",
+        "diff --git a/empty b/empty",
+        "new file mode 100644",
     ];
     assert_eq!(told, expected);
     assert!(ran.stderr.contains("4 files, 2 folders"), "{ran:?}");

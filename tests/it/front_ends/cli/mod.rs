@@ -8,6 +8,7 @@ mod check;
 mod conflicts;
 mod copied;
 mod doubted;
+mod dry_runs;
 mod encodings;
 mod explained;
 mod files;
