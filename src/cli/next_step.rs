@@ -164,6 +164,7 @@ fn corrected(correction: &Correction) -> String {
         Correction::Rebase => "keep what changed in other lines with --rebase".to_owned(),
         Correction::OneCallEach => "run one command for each workspace".to_owned(),
         Correction::RestoreRoot => "put the root folder back, or name it where it is now with --root".to_owned(),
+        Correction::Force => "replace what is there with --force, or choose another path".to_owned(),
         // The command line undoes those of everybody.
         Correction::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
     }

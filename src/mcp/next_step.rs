@@ -125,6 +125,7 @@ fn corrected(correction: &Correction) -> String {
         Correction::RestoreRoot => {
             "ask the user to put the root folder back, or to start the server where it is now".to_owned()
         }
+        Correction::Force => "give if_exists: \"replace\", or choose another path".to_owned(),
         Correction::AllCallers => {
             "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()
         }
