@@ -200,6 +200,7 @@ impl Engine {
         let mut warnings = to_revert.warnings(&self.workspace)?;
         warnings.extend(made.warnings(self.root()));
         warnings.extend(self.there_again(&reversal, &present.targets, &folder_metadata)?);
+        drop(present);
         let prepared = Prepared {
             plan,
             sources,
@@ -213,7 +214,8 @@ impl Engine {
             passed: None,
             again,
             contended: None,
-        };
+        }
+        .overwriting()?;
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };

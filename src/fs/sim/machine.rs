@@ -68,6 +68,8 @@ pub struct Volume {
     pub is_layered: bool,
     /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,
+    /// True if it gives leases.
+    pub leases: bool,
 }
 
 impl Default for Volume {
@@ -89,6 +91,7 @@ impl Default for Volume {
             syncs_to_cache: false,
             is_layered: false,
             locks: true,
+            leases: true,
         }
     }
 }

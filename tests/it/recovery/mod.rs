@@ -3,6 +3,7 @@
 mod damaged;
 mod examined;
 mod half_done;
+mod in_place;
 mod journal_format;
 mod lost;
 mod partly;
