@@ -131,7 +131,7 @@ fn beside_another_program_nothing_is_lost() {
         let calls = Explorer::calls(&script).unwrap();
         for (nth, call) in (0..=calls).enumerate() {
             for (number, deed) in deeds.iter().enumerate() {
-                if (nth + number) % share(12) != 0 {
+                if (nth + number) % share(40) != 0 {
                     continue;
                 }
                 let foreign = Foreign { call, path: "/w/m".into(), deed: deed.clone() };
