@@ -20,6 +20,7 @@ macro_rules! numbers {
 
 numbers! {
     ACCESS: "Permission denied: `EACCES`.",
+    AGAIN: "Not now.",
     BADF: "Not an open file, or not open for this.",
     BUSY: "In use.",
     DQUOT: "The quota is used up.",

@@ -97,6 +97,10 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::SwapAside => "do with less: --swap aside".to_owned(),
         NextStep::UserState => "name a folder that you can write to with XDG_STATE_HOME".to_owned(),
         NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
+        NextStep::CheckInView => "let the check run in a view: --check-in view".to_owned(),
+        NextStep::Overwrite => {
+            "where only its content or its mode changes, have it overwritten: --swap in-place".to_owned()
+        }
         NextStep::RunAgain => "run the program again: it then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),

@@ -95,6 +95,7 @@ impl CommonOptions {
                 args::SwapArg::Auto => Swap::Auto,
                 args::SwapArg::Exchange => Swap::Exchange,
                 args::SwapArg::Aside => Swap::Aside,
+                args::SwapArg::InPlace => Swap::InPlace,
             },
             lock_timeout,
             check,

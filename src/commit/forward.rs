@@ -8,7 +8,7 @@ use crate::journal::JournalState;
 ///
 /// # Panics
 ///
-/// If a contended commit has a check, or is not durable.
+/// If a contended commit has a check, or is not durable; if a commit that overwrites files has a check.
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     if terms.contended {
@@ -16,7 +16,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         assert!(terms.durable && !terms.checked, "what is contended is durable and has no check");
         return contended(entries, terms.keyed);
     }
-    let Terms { durable, checked, again, keyed, stepwise, .. } = terms;
+    let Terms { durable, checked, again, keyed, stepwise, overwrites, .. } = terms;
+    // A check would find the old content of what is overwritten nowhere, and a rollback what the check wrote over it.
+    assert!(!(checked && overwrites), "no check runs in the tree while a file is overwritten");
     let verify_target = || EntryIndex::first(entries).map(CommitStep::VerifyTarget);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend(EntryIndex::first(entries).map(CommitStep::Stage));
@@ -46,8 +48,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         phases.push(leave(CommitStep::Barrier(Barrier::Checked)));
         // A check takes time: another program may have written into an original through an old handle.
         swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
-    } else if stepwise && durable {
-        // What is at a target may have no other durable name than the one in the slot, and lose that.
+    } else if (stepwise || overwrites) && durable {
+        // What is at a target may have no other durable name than the one in the slot, and lose that; and what was written over
+        // one may be there in part.
         phases.extend([undo(swap), leave(CommitStep::Barrier(Barrier::Moves))]);
         swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
     }
@@ -128,7 +131,15 @@ mod tests {
     #[test]
     #[should_panic(expected = "has no check")]
     fn no_check_is_left_out_of_a_contended_commit() {
-        let terms = Terms { durable: true, checked: true, again: true, keyed: false, contended: true, stepwise: false };
+        let terms = Terms {
+            durable: true,
+            checked: true,
+            again: true,
+            keyed: false,
+            contended: true,
+            stepwise: false,
+            overwrites: false,
+        };
         let _ = commit(1, terms);
     }
 

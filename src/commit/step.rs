@@ -122,6 +122,8 @@ pub struct Terms {
     pub contended: bool,
     /// True if names change places step by step, since the file system cannot exchange them.
     pub stepwise: bool,
+    /// True if files are overwritten in place, since no rename can replace them; these come last.
+    pub overwrites: bool,
 }
 
 /// A point at which everything before it is durable.
@@ -129,8 +131,8 @@ pub struct Terms {
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
-    /// Before the done state where names change places step by step: every name that was moved. From that state on no
-    /// recovery touches a target.
+    /// Before the done state where names change places step by step, or files are overwritten: every name that was moved, and
+    /// what was written. From that state on no recovery touches a target.
     Moves,
     /// Before the done state of a contended transaction: contents, originals, and the journal that describes them.
     Contents,

@@ -32,6 +32,7 @@ use crate::commit::protocol::Protocol;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Fs;
 use crate::fs::os::OsFs;
+use crate::journal::Swap;
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
@@ -128,6 +129,11 @@ impl Engine {
     #[must_use]
     pub fn with_attempts(self, attempts: usize) -> Self {
         Self { attempts, ..self }
+    }
+
+    /// Returns whether a file that no rename can replace is overwritten.
+    pub(crate) fn may_overwrite(&self) -> bool {
+        self.settings.swap == Swap::InPlace
     }
 
     /// This engine with another number of attempts after which it swaps new contents before they are durable, the only

@@ -174,6 +174,8 @@ pub struct Extra {
     pub symlink_to: Option<PathBuf>,
     /// True if the file is still as the request left it; only present if the request was committed before.
     pub in_place: Option<bool>,
+    /// What a reader of this file could count on, if that is less than of the others: it was overwritten.
+    pub guarantee: Option<Guarantee>,
     /// Warnings about this file.
     pub warnings: Vec<String>,
 }
@@ -188,6 +190,7 @@ impl Extra {
         rebased: None,
         symlink_to: None,
         in_place: None,
+        guarantee: None,
         warnings: Vec::new(),
     };
 }

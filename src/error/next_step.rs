@@ -97,6 +97,10 @@ pub enum NextStep {
     UserState,
     /// Let the check run in the tree itself.
     CheckInTree,
+    /// Let a check run in a view, not in the tree.
+    CheckInView,
+    /// Let a file that no rename can replace be overwritten.
+    Overwrite,
     /// Run the program again, on what others have left.
     RunAgain,
     /// Allow files to be made set-user-id or set-group-id.
@@ -166,6 +170,8 @@ impl fmt::Display for NextStep {
             Self::SwapAside => f.write_str("Settings::swap(Swap::Aside)"),
             Self::UserState => f.write_str("Settings::user_state(…) with a folder that can be written to"),
             Self::CheckInTree => f.write_str("Settings::check_in(CheckIn::Tree)"),
+            Self::CheckInView => f.write_str("Settings::check_in(CheckIn::View)"),
+            Self::Overwrite => f.write_str("Settings::swap(Swap::InPlace), where only its content or its mode changes"),
             Self::RunAgain => f.write_str("Engine::run_program(…) again"),
             Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
             Self::AllowVcs => f.write_str("an engine with other bounds"),

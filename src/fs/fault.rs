@@ -13,76 +13,16 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+mod operation;
 mod rule;
 
+pub use operation::FaultOperation;
 use rule::FaultEffect;
 pub use rule::Rule;
 
-use super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp};
-
-/// The calls of [`Fs`] that can fail, one each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is named after the call that it stands for")]
-pub enum FaultOperation {
-    Canonical,
-    OpenFolder,
-    OpenBeneath,
-    OpenFile,
-    Stat,
-    StatHandle,
-    MayWrite,
-    List,
-    ReadAt,
-    ReadLink,
-    Attributes,
-    Inherited,
-    FileSystem,
-    Host,
-    MakeFolder,
-    Create,
-    Symlink,
-    SetLinkMetadata,
-    WriteAt,
-    CopyRange,
-    FreeRange,
-    SetFlags,
-    SetMetadata,
-    Touch,
-    Rename,
-    Link,
-    Unlink,
-    RemoveFolder,
-    Sync,
-    SyncFileSystem,
-    TryLock,
-}
-
-impl FaultOperation {
-    /// Returns whether it changes the disk, or decides what is on it after a power loss.
-    #[must_use]
-    pub const fn writes(self) -> bool {
-        use FaultOperation as Op;
-        matches!(
-            self,
-            Op::MakeFolder
-                | Op::Create
-                | Op::Symlink
-                | Op::SetLinkMetadata
-                | Op::WriteAt
-                | Op::CopyRange
-                | Op::FreeRange
-                | Op::SetFlags
-                | Op::SetMetadata
-                | Op::Touch
-                | Op::Rename
-                | Op::Link
-                | Op::Unlink
-                | Op::RemoveFolder
-                | Op::Sync
-                | Op::SyncFileSystem
-        )
-    }
-}
+use super::{
+    Attributes, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp,
+};
 
 /// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -391,6 +331,24 @@ impl Fs for FaultFs {
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         let call = FaultCall { bytes: bytes.len() as u64, ..FaultCall::new(FaultOperation::WriteAt, file.path()) };
         self.limited(&call, |limit| self.inner.write_at(file, offset, &bytes[..bytes.len().min(limit)]))
+    }
+
+    fn open_to_write(&self, name: Name<'_>) -> io::Result<Handle> {
+        self.call(FaultOperation::OpenToWrite, &name.path(), || self.inner.open_to_write(name))
+    }
+
+    fn lease(&self, file: &Handle) -> io::Result<Lease> {
+        let call = FaultCall::new(FaultOperation::Lease, file.path());
+        self.limited(&call, |limit| if limit == 0 { Ok(Lease::Granted) } else { self.inner.lease(file) })
+    }
+
+    fn reserve(&self, file: &Handle, offset: u64, length: u64) -> io::Result<()> {
+        let call = FaultCall { bytes: length, ..FaultCall::new(FaultOperation::Reserve, file.path()) };
+        self.making(&call, || self.inner.reserve(file, offset, length))
+    }
+
+    fn set_size(&self, file: &Handle, size: u64) -> io::Result<()> {
+        self.making(&FaultCall::new(FaultOperation::SetSize, file.path()), || self.inner.set_size(file, size))
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {

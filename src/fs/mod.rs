@@ -233,6 +233,17 @@ impl Metadata {
     }
 }
 
+/// The answer to the wish that nobody else opens a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// Whoever opens the file waits until the handle is closed, or the system's patience ends.
+    Granted,
+    /// Somebody has the file open.
+    Refused,
+    /// The system, or the file system, gives none: not to this user, or to nobody.
+    Unavailable,
+}
+
 /// How a rename treats its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rename {
@@ -387,6 +398,15 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()>;
     /// Writes some of `bytes`, at least one; returns the number.
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
+    /// Opens a file for reading and writing as it is.
+    fn open_to_write(&self, name: Name<'_>) -> io::Result<Handle>;
+    /// Asks that nobody else opens the file as long as this handle, which can write, is open. Every other handle of the file
+    /// is in the way, those of this process too.
+    fn lease(&self, file: &Handle) -> io::Result<Lease>;
+    /// Makes sure, as far as the file system can, that a file has the room for these bytes; it does not become longer.
+    fn reserve(&self, file: &Handle, offset: u64, length: u64) -> io::Result<()>;
+    /// Cuts a file off, or lengthens it by zeros.
+    fn set_size(&self, file: &Handle, size: u64) -> io::Result<()>;
     /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. It often copies less
     /// than asked: call it until then.
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64>;

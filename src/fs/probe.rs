@@ -51,7 +51,7 @@ impl Guarantees {
     pub fn swap(&self, asked: Swap) -> Option<SwapMethod> {
         let exchange = self.exchanges.then_some(SwapMethod::Exchange);
         match asked {
-            Swap::Auto => exchange.or(self.stepwise),
+            Swap::Auto | Swap::InPlace => exchange.or(self.stepwise),
             Swap::Exchange => exchange,
             Swap::Aside => self.stepwise,
         }

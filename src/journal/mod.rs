@@ -13,12 +13,14 @@
 //! - **J6** No swap is rolled back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
 //!   ever becomes `journal.done`.
 //! - **J7** Only these are ever deleted: verified new content, or what a power loss left of it in a file that nobody
-//!   else can have reached; and of a pruned transaction its verified originals.
+//!   else can have reached; of a pruned transaction its verified originals; and copies that txedit made itself.
 //! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
 //! - **J9** Nothing is reported before it is durable.
 //! - **J10** History is read-only.
 //! - **J11** No name in the workspace is given but while it is free, or exchanged; and of what was at a target none goes
 //!   before another one is durable.
+//! - **J12** A file is overwritten only while it holds what the journal says, and only once a copy of its old content, the
+//!   new one and the journal's name are durable.
 //!
 //! Architecture invariant: no file access here. Bytes become records ([`scan()`]); records and observations become a
 //! decision (`recover`).
@@ -44,8 +46,8 @@ pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, rea
 pub use swap::{Guarantee, Swap, SwapMethod};
 
 /// The newest version of the format. Versions 1, which records neither owners nor attributes, 2, which has no symlinks and
-/// removes no folder by itself, and 3, in which names are always exchanged, can be read.
-pub const VERSION: u64 = 4;
+/// removes no folder by itself, 3, in which names are always exchanged, and 4, in which no file is overwritten, can be read.
+pub const VERSION: u64 = 5;
 
 /// A verified journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +133,17 @@ pub enum RecordedChange {
         /// The original's inode.
         original: Identity,
     },
+    /// The target, which no rename can replace, is overwritten; a copy of it is in the slot from the beginning.
+    Overwrite {
+        /// The target before.
+        before: FileState,
+        /// The target after.
+        after: FileState,
+        /// The inode of the copy.
+        staged: Identity,
+        /// The target's inode, which stays.
+        original: Identity,
+    },
     /// The staged file is renamed to the target.
     Create {
         /// The target after.
@@ -181,6 +194,7 @@ impl RecordedChange {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Edit { .. } => "edit",
+            Self::Overwrite { .. } => "overwrite",
             Self::Create { .. } => "create",
             Self::Delete { .. } => "delete",
             Self::Folder { .. } => "folder",
@@ -194,7 +208,10 @@ impl RecordedChange {
     #[must_use]
     pub const fn before(&self) -> Option<&FileState> {
         match self {
-            Self::Edit { before, .. } | Self::Delete { before, .. } | Self::FileToFolder { before, .. } => Some(before),
+            Self::Edit { before, .. }
+            | Self::Overwrite { before, .. }
+            | Self::Delete { before, .. }
+            | Self::FileToFolder { before, .. } => Some(before),
             Self::Create { .. } | Self::Folder { .. } | Self::FolderToFile { .. } | Self::RemoveFolder { .. } => None,
         }
     }
@@ -203,7 +220,10 @@ impl RecordedChange {
     #[must_use]
     pub const fn after(&self) -> Option<&FileState> {
         match self {
-            Self::Edit { after, .. } | Self::Create { after, .. } | Self::FolderToFile { after, .. } => Some(after),
+            Self::Edit { after, .. }
+            | Self::Overwrite { after, .. }
+            | Self::Create { after, .. }
+            | Self::FolderToFile { after, .. } => Some(after),
             Self::Delete { .. } | Self::Folder { .. } | Self::FileToFolder { .. } | Self::RemoveFolder { .. } => None,
         }
     }
@@ -213,6 +233,7 @@ impl RecordedChange {
     pub const fn staged(&self) -> Option<&Identity> {
         match self {
             Self::Edit { staged, .. }
+            | Self::Overwrite { staged, .. }
             | Self::Create { staged, .. }
             | Self::Folder { staged }
             | Self::FileToFolder { staged, .. }
@@ -226,12 +247,28 @@ impl RecordedChange {
     pub const fn original(&self) -> Option<&Identity> {
         match self {
             Self::Edit { original, .. }
+            | Self::Overwrite { original, .. }
             | Self::Delete { original, .. }
             | Self::FileToFolder { original, .. }
             | Self::FolderToFile { original, .. }
             | Self::RemoveFolder { original } => Some(original),
             Self::Create { .. } | Self::Folder { .. } => None,
         }
+    }
+
+    /// The inode that is in the slot once it is done; `None` if there is none.
+    #[must_use]
+    pub const fn replaced(&self) -> Option<&Identity> {
+        match self {
+            Self::Overwrite { staged, .. } => Some(staged),
+            _ => self.original(),
+        }
+    }
+
+    /// Returns whether the target is overwritten.
+    #[must_use]
+    pub const fn overwrites(&self) -> bool {
+        matches!(self, Self::Overwrite { .. })
     }
 
     /// The folder that is removed, if any.
@@ -254,12 +291,25 @@ impl RecordedChange {
 }
 
 impl Journal {
+    /// Returns whether files are overwritten.
+    #[must_use]
+    pub fn overwrites(&self) -> bool {
+        self.entries.iter().any(|record| record.change.overwrites())
+    }
+
+    /// What a reader of the files could count on.
+    #[must_use]
+    pub fn guarantee(&self) -> Guarantee {
+        if self.overwrites() { Guarantee::InPlace } else { self.header.swap.guarantee() }
+    }
+
     /// The hash of the plan, as a preview shows it.
     #[must_use]
     pub fn plan_hash(&self) -> Digest {
         plan::hash(self.entries.iter().map(|record| Hashed {
             path: &record.path,
-            kind: record.change.kind(),
+            // A preview does not know how a file gets its content.
+            kind: if record.change.overwrites() { "edit" } else { record.change.kind() },
             before: record.change.before(),
             after: record.change.after(),
         }))
@@ -294,6 +344,22 @@ pub fn kept_place(name: &str) -> Option<(EntryIndex, usize)> {
 #[must_use]
 pub fn out_name(entry: EntryIndex) -> String {
     format!("{}.out", slot_name(entry))
+}
+
+/// The suffix of what a target is overwritten with.
+pub const NEW: &str = ".new";
+
+/// The name beside the slot of an entry for the content with which its target is overwritten.
+#[must_use]
+pub fn new_name(entry: EntryIndex) -> String {
+    format!("{}{NEW}", slot_name(entry))
+}
+
+/// The entry whose target is overwritten with the file of this name.
+#[must_use]
+pub fn entry_of_new(name: &str) -> Option<EntryIndex> {
+    let entry = EntryIndex(name.strip_suffix(NEW)?.parse().ok()?);
+    (new_name(entry) == name).then_some(entry)
 }
 
 /// The suffix of the copy of an original.

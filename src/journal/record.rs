@@ -62,6 +62,9 @@ pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
     chain.append(to, &seal)
 }
 
+/// The version of a journal with a file that is overwritten: a program that does not know it must not read the journal.
+pub const OVERWRITES: u64 = 5;
+
 /// The bytes of an entry's line without its path, at most: two states with their digests, and two identities.
 const ENTRY_BYTES: u64 = 1_024;
 
@@ -261,6 +264,7 @@ impl HeaderLine {
         let swap = self.swap.as_deref().map_or(Some(SwapMethod::Exchange), SwapMethod::of_word);
         // The version has one spelling, too: the newest says that there is one.
         let is_of_version = |swap: &SwapMethod| match swap {
+            _ if self.txedit == OVERWRITES => true,
             SwapMethod::Exchange => self.txedit <= swap.version(),
             SwapMethod::Rename | SwapMethod::Link => self.txedit == swap.version(),
         };
@@ -337,6 +341,11 @@ impl<'a> EntryLine<'a> {
         let change = match (self.kind.as_ref(), before, after, staged, original) {
             ("edit", Some(before), Some(after), Some(staged), Some(original)) => {
                 RecordedChange::Edit { before, after, staged, original }
+            }
+            ("overwrite", Some(before), Some(after), Some(staged), Some(original))
+                if version == OVERWRITES && !before.is_link() && !after.is_link() =>
+            {
+                RecordedChange::Overwrite { before, after, staged, original }
             }
             ("create", None, Some(after), Some(staged), None) => RecordedChange::Create { after, staged },
             ("delete", Some(before), None, None, Some(original)) => RecordedChange::Delete { before, original },

@@ -3,16 +3,18 @@
 //! The two tables here are those of `journal-format.md`; each row has a counterexample that requires it.
 
 mod adopt;
+pub mod overwritten;
 pub mod settled;
+mod times;
 
 use std::path::Path;
 
 pub use adopt::adopted;
+pub use times::{Ages, is_incomplete, is_told_by_time, is_young};
 
 use super::{Header, JournalState, Record, RecordedChange};
 use crate::digest::Digest;
-use crate::identity::{Identity, Timestamp};
-use crate::limits;
+use crate::identity::Identity;
 use crate::plan::{Access, FileState, LINK_MODE};
 
 /// The observed state of a name.
@@ -31,6 +33,8 @@ pub enum Seen {
         /// Its inode.
         identity: Identity,
     },
+    /// A file that is overwritten, and whose content is old, new or nothing, block by block.
+    Mixed(Identity),
     /// A folder. If the transaction removes it: one that contains nothing but what is still to be moved out.
     Folder(Identity),
     /// A folder that the transaction removes, with anything else in it.
@@ -44,7 +48,9 @@ impl Seen {
     #[must_use]
     pub const fn identity(&self) -> Option<&Identity> {
         match self {
-            Self::File { identity, .. } | Self::Folder(identity) | Self::Filled(identity) => Some(identity),
+            Self::File { identity, .. } | Self::Mixed(identity) | Self::Folder(identity) | Self::Filled(identity) => {
+                Some(identity)
+            }
             Self::Missing | Self::Other => None,
         }
     }
@@ -76,6 +82,10 @@ pub enum Class {
     Captured,
     /// The new content is there, but the original is missing: counts as new, and cannot go back.
     OriginalLost,
+    /// Overwritten in part.
+    Partly,
+    /// Of a file that is overwritten: another program's content, another file, or no copy of the old content.
+    Theirs,
     /// The staged content is incomplete.
     Torn,
     /// None of these.
@@ -94,6 +104,8 @@ impl Class {
             Self::OnTop => "on top",
             Self::Captured => "captured",
             Self::OriginalLost => "original lost",
+            Self::Partly => "overwritten in part",
+            Self::Theirs => "another program's",
             Self::Torn => "torn",
             Self::Unknown => "unknown",
         }
@@ -121,6 +133,7 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
         RecordedChange::Edit { before, after, staged, original } => {
             edit(&States::new(Some(before), Some(after)), [staged, original], target, slot)
         }
+        change @ RecordedChange::Overwrite { .. } => overwritten::class(change, observed),
         RecordedChange::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
         RecordedChange::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
         RecordedChange::Folder { staged } => folder(staged, target, slot),
@@ -287,13 +300,17 @@ fn remove_folder(original: &Identity, target: Seen, slot: Seen) -> Class {
 pub fn decide(state: JournalState, back_on_crash: bool, classes: &[Class]) -> RecoveryDecision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let done = state == JournalState::Done;
+    // Nothing is known to be ours: only a person can tell.
+    if !done && any(&[Class::Theirs]) {
+        return RecoveryDecision::Wait;
+    }
     // A check that did not finish has not passed, whatever the seal says about a crash; and of a contended transaction
     // no new content is known to be durable.
     if state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || (back_on_crash && !done) {
         return RecoveryDecision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
+    let evidence = any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::OriginalLost]);
     if !done && !evidence {
         return RecoveryDecision::Drop;
     }
@@ -313,6 +330,8 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     match &record.change {
         RecordedChange::Folder { .. } => is_staged,
         RecordedChange::FileToFolder { .. } => is_staged && matches!(seen, Seen::Folder(_)),
+        // The copy, which nobody else has seen.
+        RecordedChange::Overwrite { before, .. } => is_staged && overwritten::is_copy(before, seen),
         change => is_staged && States::new(change.before(), change.after()).tell(seen) == PlaceState::New,
     }
 }
@@ -376,35 +395,13 @@ pub fn may_go(record: &Record, state: JournalState, seen: Seen) -> bool {
     }
 }
 
-/// The times of a slot and of its journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ages {
-    /// True if the kernel that staged it is still running: there was no power loss.
-    pub same_boot: bool,
-    /// The last time the slot's file was written, renamed or changed in any way.
-    pub touched: Timestamp,
-    /// The time the journal was written, after everything staged.
-    pub sealed: Timestamp,
-}
-
-/// Returns whether this is what a power loss left of the new content, in the staged file, which was never swapped, so
-/// that nobody else can have reached it. A swap, or a write after one, changes a time of the file. If the clock is too
-/// coarse to tell, only an empty file counts as incomplete: nobody has written into that.
-#[must_use]
-pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
-    let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
-    let is_file = matches!(seen, Seen::File { .. });
-    let is_whole = States::new(record.change.before(), record.change.after()).tell(seen) == PlaceState::New;
-    let is_empty = matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[]));
-    let was_swapped = ages.touched > ages.sealed || (ages.touched == ages.sealed && !is_empty);
-    is_file && is_staged && !is_whole && !ages.same_boot && !was_swapped
-}
-
 /// Returns whether this is the inode; without birth times, by its number alone.
 #[must_use]
 pub fn is(seen: Seen, identity: &Identity) -> bool {
     match seen {
-        Seen::File { identity: seen, .. } | Seen::Folder(seen) | Seen::Filled(seen) => seen == *identity,
+        Seen::File { identity: seen, .. } | Seen::Mixed(seen) | Seen::Folder(seen) | Seen::Filled(seen) => {
+            seen == *identity
+        }
         Seen::Missing | Seen::Other => false,
     }
 }
@@ -426,21 +423,6 @@ pub fn is_born_here(header: &Header, id: &str, folder: &Identity, boot: &str) ->
 #[must_use]
 pub fn touches(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
-}
-
-/// Returns whether size and time prove that content of this size is what was read at `read_at`. Times can be set back,
-/// so small content, which is read quickly, is always read.
-#[must_use]
-pub fn is_told_by_time(size: u64, modified: Timestamp, read_at: Timestamp) -> bool {
-    size > limits::READ_AGAIN_BYTES && !is_young(modified, read_at)
-}
-
-/// Returns whether `modified` is too recent to prove anything about content read at `read_at`, by the file system's own
-/// clock: a later change can have the same time.
-#[must_use]
-pub fn is_young(modified: Timestamp, read_at: Timestamp) -> bool {
-    let young = limits::YOUNG.as_secs().cast_signed() + 1;
-    modified.seconds > read_at.seconds - young
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -468,7 +450,7 @@ impl<'a> States<'a> {
     fn tell(&self, seen: Seen) -> PlaceState {
         let (digest, mode, access) = match seen {
             Seen::Missing => return PlaceState::Missing,
-            Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return PlaceState::Other,
+            Seen::Mixed(_) | Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return PlaceState::Other,
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
         let is_alike = |state: &FileState| state.has_metadata(mode, Some(access));

@@ -76,13 +76,16 @@ pub fn reverse(
             keeps_time,
         };
         let change = match record.change {
-            journal::RecordedChange::Edit { .. } if now.carried.is_some() => {
+            journal::RecordedChange::Edit { .. } | journal::RecordedChange::Overwrite { .. }
+                if now.carried.is_some() =>
+            {
                 let (Some(carried), Some(found)) = (&now.carried, now.state) else { continue };
                 let content = NewContent::Spliced(SourceId::from(entry), carried.splices.clone());
                 let metadata_of = Some(SourceId::from(entry));
                 PlannedChange::Edit(found, New { state: carried.state, content, metadata_of, keeps_time: false })
             }
-            journal::RecordedChange::Edit { before, after, .. } => {
+            journal::RecordedChange::Edit { before, after, .. }
+            | journal::RecordedChange::Overwrite { before, after, .. } => {
                 PlannedChange::Edit(now.left.unwrap_or(after), restored(before, there.contains(&before.digest)))
             }
             journal::RecordedChange::Create { after, .. } => PlannedChange::Delete(now.left.unwrap_or(after)),

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::record::{Chain, EntryLine, HeaderLine, SealLine};
+use super::record::{Chain, EntryLine, HeaderLine, OVERWRITES, SealLine};
 use super::{Header, Journal, Record, VERSION};
 use crate::digest::Digest;
 use crate::index::{EntryIndex, IndexVec};
@@ -171,6 +171,12 @@ impl<R: BufRead> JournalLines<R> {
                 let seal: SealLine = parse(json, line, "the seal").map_err(|_| Corrupt::Torn { line })?;
                 if seal.sealed != entries.len() as u64 {
                     return Err(unexpected(line, "the number of entries in the seal").into());
+                }
+                let overwrites = entries.iter().any(|record| record.change.overwrites());
+                if (header.version == OVERWRITES) != overwrites || overwrites && !seal.back_on_crash {
+                    return Err(
+                        unexpected(line, "the version, and the seal, of a journal that overwrites files").into()
+                    );
                 }
                 return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
             }

@@ -11,6 +11,9 @@ pub enum Swap {
     Exchange,
     /// The old file moves out of its name, then the new one takes it: for a moment a reader may find none.
     Aside,
+    /// Like [`Auto`](Self::Auto), but a file that is a mount point, which no rename can replace, is overwritten: a reader may
+    /// find a part of the new content, and other names and open handles of the file have it, too.
+    InPlace,
 }
 
 impl Swap {
@@ -21,6 +24,7 @@ impl Swap {
             Self::Auto => "auto",
             Self::Exchange => "exchange",
             Self::Aside => "aside",
+            Self::InPlace => "in-place",
         }
     }
 }
@@ -83,6 +87,8 @@ pub enum Guarantee {
     Exchange,
     /// Whoever opens a file finds the old one, the new one or, for a moment, none.
     Aside,
+    /// Whoever reads a file that no rename can replace may find a part of the new content.
+    InPlace,
 }
 
 impl Guarantee {
@@ -92,6 +98,7 @@ impl Guarantee {
         match self {
             Self::Exchange => "exchange",
             Self::Aside => "aside",
+            Self::InPlace => "in_place",
         }
     }
 }

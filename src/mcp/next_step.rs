@@ -45,6 +45,11 @@ pub(super) fn words(step: &NextStep) -> String {
             "ask the user to start the server with XDG_STATE_HOME set to a folder that it can write to".to_owned()
         }
         NextStep::CheckInTree => "ask the user to start the server with --check-in tree".to_owned(),
+        NextStep::CheckInView => "ask the user to start the server with --check-in view".to_owned(),
+        NextStep::Overwrite => {
+            "where only its content or its mode changes, ask the user to start the server with --swap in-place"
+                .to_owned()
+        }
         NextStep::RunAgain => "call run_command again: the program then works on what the others have left".to_owned(),
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),

@@ -101,6 +101,8 @@ pub(super) struct Promise {
     pub(super) checked: bool,
     /// True if names change places step by step: until a recovery a file may be missing.
     pub(super) has_gap: bool,
+    /// Files that are overwritten in place: until a recovery they may be torn.
+    pub(super) overwritten: Arc<BTreeSet<PathBuf>>,
     /// Contents of foreign programs, which must not be lost once they exist.
     pub(super) precious: Arc<BTreeSet<PreciousContent>>,
     /// Folders that a foreign program moves: everything beneath them is its own.
@@ -124,6 +126,7 @@ impl Promise {
             held: Arc::new(foreign().flat_map(Foreign::held).collect()),
             checked: script.is_checked(),
             has_gap: script.is_stepwise(),
+            overwritten: Arc::new(script.overwritten().iter().cloned().collect()),
             precious: Arc::default(),
             moved: Arc::new(foreign().flat_map(Foreign::moved).collect()),
             changed_metadata: Arc::new(foreign().filter_map(Foreign::changed_metadata).collect()),
@@ -229,7 +232,8 @@ impl Promise {
             return Ok(());
         }
         for path in self.paths(&seen.files) {
-            if self.has_gap && !seen.files.contains_key(&path) {
+            let may_be_torn = self.overwritten.contains(&path) && self.from < self.to;
+            if may_be_torn || self.has_gap && !seen.files.contains_key(&path) {
                 continue;
             }
             if !(self.from..=self.to).any(|state| self.allows(state, &path, &seen.files)) {
@@ -274,7 +278,9 @@ impl Promise {
         // Whoever replaced a symlink that is moved has lost its target himself: what is staged is a copy of ours.
         let is_his = |path: &PathBuf, entry: &SimEntry| {
             let goes = self.states.last().is_some_and(|files| !files.contains_key(path));
-            entry.kind == FileKind::Symlink && self.held.contains(path) && goes
+            // What is overwritten has a copy, which is of no use once somebody else has written into the file itself.
+            let is_overwritten = self.overwritten.contains(path);
+            self.held.contains(path) && (is_overwritten || entry.kind == FileKind::Symlink && goes)
         };
         let files = self.states[..=self.from].iter().flatten().filter(|(path, entry)| !is_his(path, entry));
         let contents: BTreeSet<&Vec<u8>> =

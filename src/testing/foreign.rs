@@ -259,7 +259,9 @@ impl ForeignProgram {
             };
             // A program that writes through its handle does not know the file's path.
             let may_be_late = matches!(self.foreign.deed, ForeignDeed::AppendToOld(_) | ForeignDeed::AppendToNew(_));
-            let inode = (!may_be_late).then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
+            // Of a file that is overwritten there is a copy.
+            let stat = machine.stat(path).ok().filter(|stat| !may_be_late && !stat.mount_root);
+            let inode = stat.map(|stat| stat.identity.inode);
             let left = content.map(|content| PreciousContent { content, inode, may_be_late });
             *lock(&self.left) = left;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use crate::engine::{Durability, Engine, Run, Settings, UndoOptions};
 use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
+use crate::journal::Swap;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The workspace of every script.
@@ -56,6 +57,8 @@ pub struct Script {
     durability: Durability,
     is_warm: bool,
     is_contended: bool,
+    /// The paths in the workspace of files that are mount points, and are overwritten.
+    mounted: Vec<PathBuf>,
     protocol: &'static Protocol,
     pub(super) disturb: Option<ScriptDisturb>,
     check: Option<Passes>,
@@ -80,6 +83,7 @@ impl Script {
             durability: Durability::Power,
             is_warm: true,
             is_contended: false,
+            mounted: Vec::new(),
             protocol: &PROTOCOL,
             disturb: None,
             check: None,
@@ -157,6 +161,13 @@ impl Script {
         self.named("contended")
     }
 
+    /// The file at this path in the workspace is a mount point, and is overwritten in place.
+    #[must_use]
+    pub fn mounted(mut self, path: impl Into<PathBuf>) -> Self {
+        self.mounted.push(path.into());
+        self
+    }
+
     /// Changes the properties of the file system before there are files: such as `volume.sync_each = true`, which makes
     /// barriers sync file by file.
     #[must_use]
@@ -203,6 +214,11 @@ impl Script {
         !self.volume().birth_times && !self.is_stepwise()
     }
 
+    /// The files that are overwritten: until a recovery they may be torn.
+    pub(super) fn overwritten(&self) -> &[PathBuf] {
+        &self.mounted
+    }
+
     /// Returns whether names change places step by step.
     pub(super) fn is_stepwise(&self) -> bool {
         !self.volume().exchange
@@ -237,6 +253,10 @@ impl Script {
         }
         (self.setup)(&machine);
         machine.sync_everything();
+        for path in &self.mounted {
+            let mounted = machine.mount_file(Path::new(ROOT).join(path));
+            assert!(mounted.is_ok(), "{mounted:?}");
+        }
         machine
     }
 
@@ -285,6 +305,7 @@ impl Script {
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
             user_state: Some(USER_STATE.into()),
+            swap: if self.mounted.is_empty() { Swap::Auto } else { Swap::InPlace },
             ..Settings::default()
         };
         let engine = Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol);

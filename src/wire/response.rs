@@ -286,7 +286,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         message: report.dry_run.then_some("DRY RUN - No changes made to file"),
         edits: file.edits.iter().enumerate().map(|(index, applied)| edit_success(applied, asked.get(index))).collect(),
         transaction_id: None,
-        guarantee: None,
+        guarantee: file.extras.guarantee.map(Guarantee::as_str),
         hash_before: file.hash_before.map(|digest| digest.to_hex()),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
         warnings,

@@ -15,7 +15,7 @@ import sys
 
 from blake3 import blake3
 
-VERSIONS = (1, 2, 3, 4)
+VERSIONS = (1, 2, 3, 4, 5)
 FILE_BYTES = 4 << 30
 LINE_BYTES = 65_536
 ENTRIES = 1_000_000
@@ -37,6 +37,7 @@ STATES = {
 }
 KINDS = {
     "edit": ("before", "after", "staged", "original"),
+    "overwrite": ("before", "after", "staged", "original"),
     "create": ("after", "staged"),
     "delete": ("before", "original"),
     "folder": ("staged",),
@@ -44,6 +45,7 @@ KINDS = {
     "folder_to_file": ("after", "staged", "original"),
     "remove_folder": ("original",),
 }
+OVERWRITES = 5
 NOT_IN_1 = ("file_to_folder", "folder_to_file", "remove_folder")
 NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -202,7 +204,8 @@ def header_of(raw):
         text(header["key"], 1)
     if "request" in header:
         text(header["request"], 1, DIGEST)
-    if ("swap" in header) != (header["txedit"] == 4) or header.get("swap", "link") not in ("rename", "link"):
+    fits = header["txedit"] == OVERWRITES or ("swap" in header) == (header["txedit"] == 4)
+    if not fits or header.get("swap", "link") not in ("rename", "link"):
         raise Refused("unexpected", "line 1: expected a way in which slots and targets change places", 1)
     if "label" in header:
         text(header["label"], 1)
@@ -213,7 +216,8 @@ def header_of(raw):
 
 def entry_of(entry, index, line, version):
     kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS or (version == 1 and kind in NOT_IN_1):
+    known = isinstance(kind, str) and kind in KINDS
+    if not known or (version == 1 and kind in NOT_IN_1) or (version != OVERWRITES and kind == "overwrite"):
         raise Refused("unexpected", f"line {line}: expected a kind", line)
     path = "path" if "path" in entry else "path_hex"
     fields(entry, line, "slot", "kind", path, *KINDS[kind])
@@ -224,6 +228,8 @@ def entry_of(entry, index, line, version):
             state(entry[name], line, version)
         else:
             identity(entry[name], line)
+    if kind == "overwrite" and LINK_MODE in (entry["before"]["mode"], entry["after"]["mode"]):
+        raise Refused("unexpected", f"line {line}: no symlink is overwritten", line)
 
 
 def lines_of(data):
@@ -260,6 +266,9 @@ def read(data):
                 raise Refused("unexpected", f"line {line}: expected true or false", line)
             if value["sealed"] != len(entries):
                 raise Refused("unexpected", f"line {line}: expected the number of entries in the seal", line)
+            overwrites = any(entry["kind"] == "overwrite" for entry in entries)
+            if overwrites != (header["txedit"] == OVERWRITES) or (overwrites and not value["back_on_crash"]):
+                raise Refused("unexpected", f"line {line}: expected the version and the seal of what is overwritten", line)
             if not last:
                 raise Refused("unexpected", f"line {line + 1}: something follows the seal", line + 1)
             return {"header": header, "entries": entries, "back_on_crash": value["back_on_crash"]}

@@ -15,7 +15,8 @@ class Options:
 
     Attributes:
         durability: ``power`` survives a power loss, ``process`` only a killed process, and is quicker.
-        swap: how new files take the place of old ones: ``auto``, the best that works, ``exchange`` or ``aside``.
+        swap: how new files take the place of old ones: ``auto``, the best that works, ``exchange``, ``aside`` or
+            ``in-place``, which overwrites a file that is a mount point.
         lock_timeout: seconds to wait for other transactions.
         check: a command for ``sh -c`` that decides, by its exit status, whether to commit.
         check_in: where the check runs.
@@ -32,7 +33,7 @@ class Options:
     """
 
     durability: Optional[Literal["power", "process"]] = None
-    swap: Optional[Literal["auto", "exchange", "aside"]] = None
+    swap: Optional[Literal["auto", "exchange", "aside", "in-place"]] = None
     lock_timeout: Optional[float] = None
     check: Optional[str] = None
     check_in: Optional[Literal["auto", "view", "tree"]] = None

@@ -32,7 +32,7 @@ pub(crate) struct Common {
     )]
     pub(crate) durability: DurabilityArg,
 
-    /// Replace files by: auto, exchange or aside
+    /// Replace files by: auto, exchange, aside or in-place
     #[arg(
         long,
         global = true,
@@ -170,6 +170,8 @@ pub(crate) enum SwapArg {
     Exchange,
     // The old file moves out of its name first.
     Aside,
+    // What is a mount point is overwritten.
+    InPlace,
 }
 
 /// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.

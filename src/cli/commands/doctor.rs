@@ -131,6 +131,7 @@ const fn reader(guarantee: Guarantee) -> &'static str {
     match guarantee {
         Guarantee::Exchange => "guarantee: exchange; whoever opens a file meanwhile finds the old or the new one",
         Guarantee::Aside => "guarantee: aside; whoever opens a file meanwhile may find none, for a moment",
+        Guarantee::InPlace => "guarantee: in_place; whoever reads a file meanwhile may find a part of the new content",
     }
 }
 

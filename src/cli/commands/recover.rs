@@ -108,7 +108,7 @@ fn stays_new(file: &InterruptedFile, why: &RecoveryReason) -> bool {
 
 /// Returns whether the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
-    matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
+    matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Theirs | Class::Unknown))
 }
 
 fn describe(one: &Recovered, plan_only: bool) -> String {

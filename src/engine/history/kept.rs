@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::engine::report::{Kept, Report};
 use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
-use crate::engine::store::folder::{NAME_TAKEN, ONLY_COPY, UNCERTAIN, is_incomplete, see};
+use crate::engine::store::folder::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
@@ -223,6 +223,7 @@ fn contents<'j>(
         for aside in aside.get(&entry).into_iter().flatten() {
             let reason = match journal_state {
                 JournalState::CheckUndo => "what a check, or another program, wrote",
+                _ if record.change.overwrites() => OVERWRITTEN,
                 _ => NAME_TAKEN,
             };
             found.push((aside.path, kept(aside.path, &aside.name, reason)));
@@ -231,6 +232,10 @@ fn contents<'j>(
         let name = Name::new(folder, &slot);
         let reason = match see(&state.workspace, name, cancel) {
             Ok(Seen::Missing) => continue,
+            // The copy of a file that was overwritten is of no use once that has its content again.
+            Ok(Seen::File { .. }) if record.change.overwrites() && !has_content_before(state, record, cancel)? => {
+                "the content before the transaction"
+            }
             Ok(seen @ Seen::File { .. }) if is_lost && is_new(record, as_staged(record, seen, is_born_here)) => {
                 ONLY_COPY
             }
@@ -251,6 +256,15 @@ fn contents<'j>(
         found.push((record.path.as_path(), kept(record.path.as_path(), &slot, reason)));
     }
     Ok(found)
+}
+
+/// Returns whether the content before a transaction is at its path.
+fn has_content_before(state: &StateFolder, record: &Record, cancel: &CancelToken) -> Result<bool> {
+    let parent = state.workspace.find_folder(&state.workspace.root, record.path.parent())?;
+    let name = parent.as_ref().map(|parent| Name::new(parent, record.path.name()));
+    let seen = name.map_or(Ok(Seen::Missing), |name| see(&state.workspace, name, cancel))?;
+    let before = record.change.before().map(|before| before.digest);
+    Ok(matches!(seen, Seen::File { digest, .. } if Some(digest) == before))
 }
 
 /// Returns whether an original of a rollback is gone: neither in its slot nor at its path. After a check an original goes

@@ -114,7 +114,8 @@ impl<'a> Slots<'a> {
             seen => seen?,
         };
         // Left by a recovery that a person forced forward: another program had changed the file.
-        if self.journal_state == JournalState::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
+        let is_staged = !record.change.overwrites() && matches!(seen, Seen::File { .. }) && is_new(record, seen);
+        if self.journal_state == JournalState::Done && is_staged {
             return Ok(SlotContent::Unswapped);
         }
         let seen = match (seen, recorded) {
@@ -215,7 +216,7 @@ impl<'a> Slots<'a> {
 /// Returns whether the slot of a committed transaction, which does not hold what was read, has another file than the
 /// original. An overlay gives a file another number when it is written for the first time, so there nothing tells.
 pub(crate) fn is_captured(workspace: &Workspace, folder: &Handle, record: &Record, slot: &Stat) -> Result<bool> {
-    let is_other = record.change.original().is_some_and(|original| *original != slot.identity);
+    let is_other = record.change.replaced().is_some_and(|replaced| *replaced != slot.identity);
     Ok(is_other && workspace.file_system(folder)?.keeps_numbers)
 }
 

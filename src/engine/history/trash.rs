@@ -240,6 +240,11 @@ fn is_folder(record: &Record, journal_state: JournalState) -> bool {
 
 /// Returns whether a file is the copy of an original that txedit made itself.
 fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
+    // Nobody else has seen what a target was to be overwritten with.
+    let new = name.to_str().and_then(journal::entry_of_new).and_then(|entry| journal.entries.get(entry));
+    if new.is_some_and(|record| record.change.overwrites()) {
+        return Ok(true);
+    }
     let entry = name.to_str().and_then(journal::entry_of_original);
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
     let Some(before) = before else { return Ok(false) };

@@ -114,7 +114,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
         progress: RecoveryProgress::of(classes),
     };
     let must_decide = action == RecoveryAction::Wait;
-    let can_finish = !transaction.journal_state.is_undo();
+    let can_finish = !transaction.journal_state.is_undo() && !transaction.journal.overwrites();
     let decide = must_decide.then(|| NextStep::Decide { id: id.clone(), can_finish });
     Recovered {
         required: must_decide,

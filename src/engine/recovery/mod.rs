@@ -75,7 +75,8 @@ pub(crate) fn recover_one(
         Err(left) => return leave(left, planned),
     };
     let transaction = TransactionFolder::new(state, folder, journal, journal_state, parents);
-    let mut transaction = TransactionFolder { is_recovery: true, ..transaction };
+    let insisted = options.decision == Wish::Back;
+    let mut transaction = TransactionFolder { is_recovery: true, insisted, ..transaction };
     if options.plan_only {
         let decided = decide(&transaction, options.decision, run.cancel)?;
         return Ok(decided.report);
@@ -175,6 +176,10 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
         ),
         Wish::Forward if transaction.journal_state.is_undo() => {
             cannot_finish("its rollback was begun, and other programs may have used the files that were put back")
+        }
+        // What is written in part has its old content in a copy, and may have lost its new one.
+        Wish::Forward if transaction.journal.overwrites() && transaction.journal_state != JournalState::Done => {
+            cannot_finish("it overwrites a file in place, which goes back after a crash")
         }
         Wish::Forward => Ok(RecoveryDecision::Forward),
     }

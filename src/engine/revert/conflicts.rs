@@ -45,7 +45,7 @@ fn edited_files<'r>(reversal: &'r Reversal<'_>, present: &'r PresentFiles) -> im
     let is_file = |state: Option<&FileState>| state.is_some_and(|state| !state.is_link());
     let edited = reversal.entries.numbered().filter(move |(entry, record)| {
         is_file(present.targets[*entry].state.as_ref())
-            && matches!(record.change, RecordedChange::Edit { .. })
+            && matches!(record.change, RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. })
             && is_file(record.change.before())
             && is_file(record.change.after())
     });

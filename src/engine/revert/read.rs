@@ -15,7 +15,7 @@ use crate::engine::transaction::prepare::lock_targets::Parents;
 use crate::engine::transaction::prepare::prepared::{SourceFile, Sources};
 use crate::engine::transaction::prepare::resolve::ResolvedPath;
 use crate::engine::{Engine, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::reverse::PresentTarget;
@@ -106,10 +106,16 @@ impl Engine {
             Some(stat) if matches!(stat.kind, FileKind::File | FileKind::Symlink) => {
                 let name = Name::new(folder, place.path.name());
                 let user = self.workspace.host()?.user;
-                match now.carried {
-                    Some(_) => snapshot::check_target(&self.workspace, user, name, stat, folder_stat),
-                    None => snapshot::check_replaceable(user, name, stat, folder_stat),
-                }
+                let checked = match now.carried {
+                    Some(_) => {
+                        snapshot::check_target(&self.workspace, user, name, stat, folder_stat, self.may_overwrite())
+                    }
+                    None => snapshot::check_replaceable(user, name, stat, folder_stat, self.may_overwrite()),
+                };
+                checked.map_err(|error| match error.kind() {
+                    ErrorKind::MountPoint => error.with_next([NextStep::Overwrite]),
+                    _ => error,
+                })
             }
             _ => snapshot::check_folder(path, folder_stat),
         }

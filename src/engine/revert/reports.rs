@@ -67,8 +67,12 @@ impl Engine {
         for (entry, record) in reversal.entries.numbered().filter(|(entry, _)| !untold.contains(entry)) {
             let now = &now[entry];
             let operation = match record.change {
-                RecordedChange::Edit { before, after, .. } if before.differs_in_mode(&after) => Operation::Mode,
-                RecordedChange::Edit { .. } => Operation::Replace,
+                RecordedChange::Edit { before, after, .. } | RecordedChange::Overwrite { before, after, .. }
+                    if before.differs_in_mode(&after) =>
+                {
+                    Operation::Mode
+                }
+                RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. } => Operation::Replace,
                 RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
                 RecordedChange::Folder { .. } => Operation::RemoveFolder,

@@ -189,17 +189,17 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
         let mut files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
         let changed = changed_folders(&state, &to_revert.parts);
-        files.extend(changed.iter().filter(|(_, changed)| changed.is_ok()).map(|(path, _)| folder_report(path)));
+        files.extend(changed.iter().filter_map(|(path, changed)| changed.is_ok().then(|| folder_report(path))));
         // Several may cancel out: then nothing is committed, and nothing reverted.
         let is_nothing = plan.is_empty() && to_revert.parts.len() > 1 && changed.is_empty();
         let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
-        let ids = reverts.iter().map(|reverted| reverted.id.clone()).collect();
-        let origin = TransactionOrigin { reverts: ids, ..TransactionOrigin::default() };
+        let origin = TransactionOrigin::reverting(&reverts);
         let gate = self.gate(options.check.as_ref())?;
         let folder_metadata = self.folder_metadata(&reversal)?;
         let mut warnings = to_revert.warnings(&self.workspace)?;
         warnings.extend(made.warnings(self.root()));
         warnings.extend(self.there_again(&reversal, &present.targets, &folder_metadata)?);
+        drop(present);
         let prepared = Prepared {
             plan,
             sources,
@@ -213,7 +213,8 @@ impl Engine {
             passed: None,
             again,
             contended: None,
-        };
+        }
+        .overwriting()?;
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let patch = self.patch_if_wanted(&prepared, &files, run)?;

@@ -101,7 +101,8 @@ impl Engine {
         let (Some(nth), Some(state), PlaceContent::Merged(new)) = (merged_at, place.state, place.content) else {
             return Ok(walked);
         };
-        let is_edit = matches!(reversal.entries[entry].change, RecordedChange::Edit { .. });
+        let is_edit =
+            matches!(reversal.entries[entry].change, RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. });
         match found.filter(|_| is_edit) {
             Some(found) => walked.carried = self.carried(path, (found, state), &new, splices, foreign_diff, run)?,
             // The file is not there, and only its metadata could be that of the original.
@@ -120,7 +121,11 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<TakenOut>> {
         let record = reversal.record(step);
-        let RecordedChange::Edit { before, after, .. } = record.change else { return Ok(None) };
+        let (RecordedChange::Edit { before, after, .. } | RecordedChange::Overwrite { before, after, .. }) =
+            record.change
+        else {
+            return Ok(None);
+        };
         let Some(found) = place.state.filter(|found| found.digest != after.digest) else { return Ok(None) };
         // A symlink has no lines, although its target is compared as a content is.
         if [before, after, found].iter().any(FileState::is_link) {

@@ -1,6 +1,7 @@
 //! Rolls back one entry, classified just before it is touched.
 
 pub(super) mod folder;
+mod in_place;
 pub(crate) mod metadata;
 pub(super) mod panic_guard;
 pub(super) mod walk;
@@ -115,6 +116,9 @@ impl TransactionFolder<'_> {
     /// Rolls an entry back if it was swapped. It is classified just before it is touched; what returns to the slot is
     /// verified, and swapped in again unless it is verified new content.
     pub(crate) fn roll_back(&self, entry: EntryIndex) -> Result<EntryRollback> {
+        if self.record(entry).change.overwrites() {
+            return self.roll_back_in_place(entry);
+        }
         let is_settled = self.settle(entry)?;
         if self.is_gap(entry, &self.observe(entry, &NEVER)?)? {
             self.swap_into_place(entry)?;

@@ -3,7 +3,9 @@
 //! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists what stays.
 
 mod leftovers;
+mod mixture;
 mod observe;
+mod overwrite;
 pub(in crate::engine) mod owner;
 mod stepwise;
 mod swap;
@@ -25,7 +27,7 @@ use crate::index::EntryIndex;
 use crate::journal::{self, Journal, JournalState, Record, SwapMethod, record};
 use crate::path::{STATE_FOLDER, shown};
 
-pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, UNCERTAIN};
+pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 
 /// A transaction in `txn/`, whose folder and target folders this process has locked.
@@ -45,6 +47,8 @@ pub(crate) struct TransactionFolder<'a> {
     pub strange: BTreeSet<PathBuf>,
     /// True if all of them were found by name: a recovery does not know which folders were opened before.
     pub is_recovery: bool,
+    /// True if a person wants it rolled back, whatever another program has written.
+    pub insisted: bool,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of the new content.
     pub incomplete: BTreeSet<EntryIndex>,
     /// Entries whose swap was reversed at once, and whose file could not be given the metadata that another program gave
@@ -72,6 +76,7 @@ impl<'a> TransactionFolder<'a> {
             parents,
             strange: BTreeSet::new(),
             is_recovery: false,
+            insisted: false,
             incomplete: BTreeSet::new(),
             not_given: BTreeSet::new(),
             leaving: OnceLock::new(),
@@ -187,7 +192,9 @@ impl<'a> TransactionFolder<'a> {
                 }
             }
             each.sections(self.state)
-        })
+        })?;
+        let synced = self.sync_overwritten();
+        self.state.noting(synced)
     }
 
     /// The error of a rollback or a recovery. If no name in the state folder leads to the transaction's folder any more,
@@ -209,6 +216,8 @@ impl<'a> TransactionFolder<'a> {
 
     /// Moves the transaction's folder to another section.
     pub(crate) fn move_to(&self, section: Section) -> Result<()> {
+        // Nothing is overwritten any more.
+        self.remove_new();
         self.state.move_transaction(&self.journal.header.id, Section::Transactions, section)
     }
 }

@@ -47,6 +47,12 @@ impl Snapshot {
         self.attributes.as_deref().cloned().unwrap_or_default()
     }
 
+    /// The same without the open file.
+    pub(crate) fn closed(mut self) -> Self {
+        self.file = None;
+        self
+    }
+
     /// Forgets the attributes with such names.
     pub(crate) fn leave_out(&mut self, is_left_out: impl Fn(&OsStr) -> bool) {
         let Some(attributes) = &mut self.attributes else { return };
@@ -121,9 +127,17 @@ pub(crate) fn check_removable(path: impl Fn() -> PathBuf, folder: &Stat) -> Resu
     Ok(())
 }
 
-/// Verifies that this user can edit, replace, move or delete a file in `folder` at all.
-pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
-    check_replaceable(user, name, stat, folder)?;
+/// Verifies that this user can edit, replace, move or delete a file in `folder` at all; if files may be overwritten in place,
+/// one that is a mount point counts as one that can.
+pub(crate) fn check_target(
+    workspace: &Workspace,
+    user: u32,
+    name: Name<'_>,
+    stat: &Stat,
+    folder: &Stat,
+    may_overwrite: bool,
+) -> Result<()> {
+    check_replaceable(user, name, stat, folder, may_overwrite)?;
     if stat.kind == FileKind::Symlink {
         // It has no permissions: those of its folder count.
         return Ok(());
@@ -151,10 +165,16 @@ fn refuse<T>(name: Name<'_>, kind: ErrorKind, why: &str) -> Result<T> {
 }
 
 /// Like [`check_target`], for a file that is only put back to what it was: it may be read-only.
-pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+pub(crate) fn check_replaceable(
+    user: u32,
+    name: Name<'_>,
+    stat: &Stat,
+    folder: &Stat,
+    may_overwrite: bool,
+) -> Result<()> {
     let refuse = |kind, why| refuse(name, kind, why);
-    if stat.mount_root {
-        return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
+    if stat.mount_root && !may_overwrite {
+        return Err(mount_point(&name.path(), "which no rename can replace; edit it where it is mounted from"));
     }
     match stat.kind {
         FileKind::File | FileKind::Symlink => {}
@@ -177,6 +197,20 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
         );
     }
     Ok(())
+}
+
+/// The error for a mount point.
+pub(crate) fn mount_point(path: &Path, which: &str) -> Error {
+    Error::new(ErrorKind::MountPoint, format!("{} is a mount point, {which}", path.display())).at(path)
+}
+
+/// Verifies that a file keeps its metadata while it is overwritten: the system takes some of them from a file that is written.
+pub(crate) fn check_overwritable(path: &Path, stat: &Stat, attributes: &Attributes) -> Result<()> {
+    let has_capability = attributes.extended.iter().any(|(name, _)| name == "security.capability");
+    if stat.mode & 0o6000 == 0 && !has_capability {
+        return Ok(());
+    }
+    Err(mount_point(path, "and would lose its set-id bits or capabilities when it is overwritten"))
 }
 
 /// The use of the content while it is read.

@@ -120,6 +120,7 @@ impl CommitWalk<'_> {
         for (entry, record) in transaction.journal.entries.numbered() {
             let after = match &record.change {
                 RecordedChange::Edit { after, .. }
+                | RecordedChange::Overwrite { after, .. }
                 | RecordedChange::Create { after, .. }
                 | RecordedChange::FolderToFile { after, .. } => Some((after.digest, after.mode)),
                 RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => None,

@@ -62,7 +62,8 @@ pub(crate) fn commit(
     // Likewise: the folders that they are about must durably be gone from `txn/`.
     let leaves_proof = births::is_needed(state.swap, &state.stat.identity);
     let outlived = if leaves_proof { births::outlived(state)? } else { Vec::new() };
-    if stepwise {
+    let overwrites = prepared.first_overwritten().is_some();
+    if stepwise || overwrites {
         // What is swapped before it is durable goes back by an exchange, or not at all.
         prepared.contended = None;
     }
@@ -75,6 +76,7 @@ pub(crate) fn commit(
         keyed: prepared.origin.key.is_some(),
         contended,
         stepwise,
+        overwrites,
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && syncs_each(state, &prepared)?;
@@ -82,8 +84,8 @@ pub(crate) fn commit(
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let check = prepared.passed.take();
-    let mut committed =
-        Committed { id: id.clone(), guarantee: state.swap.guarantee(), warnings: Vec::new(), files: Vec::new(), check };
+    let guarantee = if overwrites { Guarantee::InPlace } else { state.swap.guarantee() };
+    let mut committed = Committed { id: id.clone(), guarantee, warnings: Vec::new(), files: Vec::new(), check };
     let given_back = GivenBack::default();
     let mut walk = CommitWalk {
         staging,
@@ -97,7 +99,8 @@ pub(crate) fn commit(
         committed: &mut committed,
     };
     let result = walk.phases(terms);
-    let files = walk.into_files();
+    let mut files = walk.into_files();
+    tell_overwritten(&mut files, &prepared);
     // Others need not wait while the trash is emptied.
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
@@ -105,6 +108,21 @@ pub(crate) fn commit(
     committed.warnings.extend(trash::after_commit(state, &trash, durable, begun));
     births::forget(state, &outlived);
     Ok(committed)
+}
+
+/// Says of each file that was overwritten that it was.
+fn tell_overwritten(files: &mut [FileReport], prepared: &Prepared) {
+    let Some(first) = prepared.first_overwritten() else { return };
+    for entry in prepared.plan.entries.starting_at(first) {
+        let is_it = |file: &&mut FileReport| file.path.as_path() == entry.path.as_path();
+        let file = match entry.asked_by {
+            Some(FileIndex(file)) => files.get_mut(file),
+            None => files.iter_mut().find(is_it),
+        };
+        if let Some(file) = file {
+            file.extras.guarantee = Some(Guarantee::InPlace);
+        }
+    }
 }
 
 /// Returns whether syncing each file is quicker here than syncing the file system.
@@ -256,6 +274,8 @@ impl<'a> CommitWalk<'a> {
         if !self.each {
             return transaction.sync_everything();
         }
+        // They are synced by themselves, with what they are overwritten by.
+        transaction.sync_overwritten()?;
         let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
@@ -277,6 +297,7 @@ impl<'a> CommitWalk<'a> {
         if !self.each {
             return transaction.sync_everything();
         }
+        transaction.sync_overwritten()?;
         let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
         sync_all(transaction.workspace(), self.staging.report().into_iter().chain(folders))
     }

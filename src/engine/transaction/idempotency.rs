@@ -18,7 +18,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Name;
 use crate::journal::recover::Seen;
-use crate::journal::{Header, Journal, Record, RecordedChange};
+use crate::journal::{Guarantee, Header, Journal, Record, RecordedChange};
 use crate::path::{AskedPath, RelPath};
 use crate::plan::FileState;
 use crate::request::Request;
@@ -113,7 +113,11 @@ impl Engine {
         let mut report = report.map_or_else(|| of_journal(&loaded.journal), StoredReport::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
-        report.guarantee = Some(loaded.journal.header.swap.guarantee());
+        report.guarantee = Some(loaded.journal.guarantee());
+        for record in loaded.journal.entries.iter().filter(|record| record.change.overwrites()) {
+            let files = report.files.iter_mut().filter(|file| file.path.as_path() == record.path.as_path());
+            files.for_each(|file| file.extras.guarantee = Some(Guarantee::InPlace));
+        }
         report.already_applied = true;
         if let Some(state) = found.trusted(&self.workspace)? {
             report.undone_by = history::reverted(state)?.remove(id);
@@ -238,8 +242,12 @@ fn is_left(record: &Record, seen: Seen, report: Option<&StoredReport>) -> bool {
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {
-            RecordedChange::Edit { before, after, .. } if before.differs_in_mode(&after) => Operation::Mode,
-            RecordedChange::Edit { .. } => Operation::Replace,
+            RecordedChange::Edit { before, after, .. } | RecordedChange::Overwrite { before, after, .. }
+                if before.differs_in_mode(&after) =>
+            {
+                Operation::Mode
+            }
+            RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. } => Operation::Replace,
             RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Create,
             RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Delete,
             RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => return None,

@@ -20,7 +20,7 @@ use super::store::snapshot::Snapshot;
 use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
 use crate::commit::protocol::Protocol;
-use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, NextStep, Result};
 use crate::path::{STATE_FOLDER, shown};
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
@@ -140,6 +140,9 @@ impl Engine {
         }
         // Before the state folder is made, so that a refusal leaves nothing behind.
         self.check_possible(&prepared, &found)?;
+        if prepared.gate.is_some() {
+            refuse_overwriting(&prepared)?;
+        }
         let state = StateFolder::ensure(&self.workspace, found)?.swapping(self.settings.swap)?;
         let durable = self.settings.durability == Durability::Power;
         if durable {
@@ -298,6 +301,19 @@ impl Engine {
         let ready = Ready { prepared, locks, found: found.clone() };
         Ok(Transaction::new(self, ready, Report { files, ..Report::default() }, run))
     }
+}
+
+/// Refuses a check that would run in the tree while a file is overwritten: a rollback could not tell what the check wrote into
+/// that from what others did.
+fn refuse_overwriting(prepared: &Prepared) -> Result<()> {
+    let Some(entry) = prepared.first_overwritten().map(|first| &prepared.plan.entries[first]) else { return Ok(()) };
+    let message = format!(
+        "{} is a mount point, which is overwritten in place, so that its check cannot run in the tree: let the check run in a \
+         view, or edit this file without one",
+        entry.path
+    );
+    let error = Error::new(ErrorKind::MountPoint, message).at(entry.path.as_path());
+    Err(error.asked_by(entry.asked_by).with_next([NextStep::CheckInView]))
 }
 
 /// Returns whether a request is refused because something of another kind, or nothing, is at a path. A denied path

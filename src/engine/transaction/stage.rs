@@ -7,6 +7,7 @@ pub(super) mod in_view;
 mod link;
 mod metadata;
 mod new_folder;
+mod overwriting;
 mod texts;
 
 use std::collections::{HashMap, VecDeque};
@@ -24,7 +25,10 @@ use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
-use crate::journal::{self, Header, Journal, JournalState, Owner, Record, SwapMethod, original_name, slot_name};
+use crate::journal::record::OVERWRITES;
+use crate::journal::{
+    self, Header, Journal, JournalState, Owner, Record, SwapMethod, new_name, original_name, slot_name,
+};
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
 
@@ -40,7 +44,7 @@ pub(crate) struct Staging<'a> {
     ready: VecDeque<Result<StagedFile>>,
     /// Staged files and folders, open, if there are few enough to be synced one by one.
     files: Vec<Handle>,
-    /// Entries whose original has a copy, until the journal has its name.
+    /// Entries whose original has a copy, or is overwritten, until the journal has its name.
     copies: Vec<EntryIndex>,
     /// The attributes that every file made in the transaction's folder inherits.
     handed_on: Option<Attributes>,
@@ -58,7 +62,7 @@ impl<'a> Staging<'a> {
         project::leave(&state.workspace, &folder)?;
         let host = state.workspace.host()?;
         let header = Header {
-            version: state.swap.version(),
+            version: if prepared.first_overwritten().is_some() { OVERWRITES } else { state.swap.version() },
             id,
             workspace: state.workspace_id().to_owned(),
             folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
@@ -80,7 +84,9 @@ impl<'a> Staging<'a> {
         let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         // A name that was moved step by step is not made new after a crash: what was staged may have lost its only name.
         let is_stepwise = header.swap != SwapMethod::Exchange;
-        let back_on_crash = prepared.gate.is_some() || prepared.contended.is_some() || is_stepwise;
+        // A file that is overwritten in part has its old content in a copy, and may have lost its new one.
+        let overwrites = prepared.first_overwritten().is_some();
+        let back_on_crash = prepared.gate.is_some() || prepared.contended.is_some() || is_stepwise || overwrites;
         let journal = Journal { header, entries, back_on_crash };
         let parents = prepared.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
@@ -182,6 +188,11 @@ impl<'a> Staging<'a> {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
                 journal::RecordedChange::Create { after, staged }
             }
+            PlannedChange::Edit(before, new) if prepared.is_overwritten(entry) => {
+                let (staged, after) = self.stage_overwriting(entry, new, prepared, cancel).map_err(named)?;
+                let (before, original) = (read(before), original().stat.identity);
+                journal::RecordedChange::Overwrite { before, after, staged, original }
+            }
             PlannedChange::Edit(before, new) => {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
                 journal::RecordedChange::Edit {
@@ -225,7 +236,9 @@ impl<'a> Staging<'a> {
     fn delete_unnamed(&mut self) {
         self.ready.clear();
         for entry in std::mem::take(&mut self.copies) {
-            self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
+            for name in [original_name(entry), new_name(entry)] {
+                self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &name)).ok();
+            }
         }
         for entry in EntryIndex::first(std::mem::take(&mut self.unnamed)) {
             let change = &self.transaction.record(entry).change;

@@ -48,8 +48,8 @@ impl Rule {
         Self::new(nth, FaultEffect::FailAfter(errno))
     }
 
-    /// The `nth` call, if it syncs, renames, removes a name, or changes times or permissions, does nothing and reports
-    /// success: a disk that lies, or a step left out.
+    /// The `nth` call, if it syncs, renames, removes a name, changes times or permissions, or asks for a lease, does nothing and
+    /// reports success: a disk that lies, or a step left out.
     #[must_use]
     pub const fn pretend(nth: u64) -> Self {
         Self::new(nth, FaultEffect::Pretend)

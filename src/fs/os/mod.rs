@@ -38,7 +38,9 @@ use std::sync::OnceLock;
 
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp};
+use super::{
+    Attributes, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp,
+};
 use lock::LockedFile;
 use system::{PowerLossFacts, System};
 
@@ -265,6 +267,23 @@ impl Fs for OsFs {
                 Ok(written)
             }
         }
+    }
+
+    fn open_to_write(&self, name: Name<'_>) -> io::Result<Handle> {
+        Ok(Handle::new(LockedFile::new(open::to_write(file(name.folder)?, name.name)?), name.path()))
+    }
+
+    fn lease(&self, handle: &Handle) -> io::Result<Lease> {
+        self.system.lease(file(handle)?)
+    }
+
+    fn reserve(&self, handle: &Handle, offset: u64, length: u64) -> io::Result<()> {
+        if length == 0 { Ok(()) } else { self.system.reserve(file(handle)?, offset, length) }
+    }
+
+    fn set_size(&self, handle: &Handle, size: u64) -> io::Result<()> {
+        let file = file(handle)?;
+        retry(|| rustix::fs::ftruncate(file, size))
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {

@@ -80,6 +80,13 @@ pub(super) fn file(folder: &File, name: &OsStr) -> io::Result<File> {
     Ok(retry(|| openat(folder, name, flags, Mode::empty()))?.into())
 }
 
+/// Opens the file with this name for reading and writing as it is. A pipe without a reader does not block.
+pub(super) fn to_write(folder: &File, name: &OsStr) -> io::Result<File> {
+    let name = name::segment(name)?;
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(retry(|| openat(folder, name, flags, Mode::empty()))?.into())
+}
+
 /// Makes a file.
 pub(super) fn create(folder: &File, name: &OsStr, mode: u32) -> io::Result<File> {
     let name = name::segment(name)?;

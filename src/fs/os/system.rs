@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::super::{FileSystem, Host, Metadata, Project, Rename, Stat};
+use super::super::{FileSystem, Host, Lease, Metadata, Project, Rename, Stat};
 use super::{copy, facts, inherit, name, open, retry, stat};
 
 /// An operating system, as far as it differs from others.
@@ -62,6 +62,16 @@ pub(super) trait System: fmt::Debug + Send + Sync {
     /// The names in a folder, without `.` and `..`.
     fn list(&self, folder: &File) -> io::Result<Vec<OsString>> {
         name::list(folder)
+    }
+
+    /// Asks that nobody else opens a file as long as it is open here.
+    fn lease(&self, _file: &File) -> io::Result<Lease> {
+        Ok(Lease::Unavailable)
+    }
+
+    /// Makes sure that a file has the room for these bytes, at least one; it does not become longer.
+    fn reserve(&self, _file: &File, _offset: u64, _length: u64) -> io::Result<()> {
+        Ok(())
     }
 
     /// Copies up to `length` bytes; at least one, unless there are no more.

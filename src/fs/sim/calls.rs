@@ -6,16 +6,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
+use super::super::{
+    Attributes, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Rename, SlotGuard, Stat, Timestamp,
+};
 use super::access::{READ, WRITE};
 use super::disk::{ROOT, SimBody, SimBytes, SimMetadata};
 use super::names::How;
 use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
 use crate::errno::Errno;
-
-/// The most bytes that one copy moves, so that callers must loop as on a real system.
-const COPY: usize = 1 << 30;
 
 impl Fs for SimProcess {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
@@ -75,10 +74,7 @@ impl Fs for SimProcess {
             "stat",
             false,
             || name.path(),
-            |turn| {
-                let Some(id) = turn.look(name)? else { return Ok(None) };
-                Ok(Some(turn.state.store.stat_at(id, &name.path())?))
-            },
+            |turn| Ok(turn.look(name)?.map(|id| turn.state.store.stat_at(id, &name.path())).transpose()?),
         )
     }
 
@@ -299,30 +295,47 @@ impl Fs for SimProcess {
         )
     }
 
-    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
+    fn open_to_write(&self, name: Name<'_>) -> io::Result<Handle> {
         self.call(
-            "copy_range",
-            true,
-            || to.path().to_owned(),
+            "open_to_write",
+            false,
+            || name.path(),
             |turn| {
-                let (source, target) = (turn.node(from)?, turn.node(to)?);
-                if length == 0 {
-                    return Ok(0);
-                }
-                if source.is_folder() || target.is_folder() {
-                    return Err(Errno::ISDIR.into());
-                }
-                if !turn.find(to)?.writable {
-                    return Err(Errno::BADF.into());
-                }
-                let size = source.bytes().ok_or(Errno::SPIPE)?.len();
-                let left = size.saturating_sub(usize::try_from(from_at).unwrap_or(usize::MAX));
-                let most = usize::try_from(length).unwrap_or(usize::MAX).min(turn.most).min(COPY).min(left);
-                let mut buffer = vec![0; most];
-                let count = turn.state.read(turn.find(from)?, from_at, &mut buffer)?;
-                Ok(turn.state.write(turn.find(to)?, to_at, &buffer[..count])? as u64)
+                let id = turn.look(name)?.ok_or(Errno::NOENT)?;
+                let actor = turn.actor();
+                Ok(self.handle(turn.state.open_to_write(self.key, actor, id)?, name.path()))
             },
         )
+    }
+
+    fn lease(&self, file: &Handle) -> io::Result<Lease> {
+        self.call(
+            "lease",
+            false,
+            || file.path().to_owned(),
+            |turn| Ok(turn.state.lease(turn.key(file)?, turn.find(file)?)),
+        )
+    }
+
+    fn reserve(&self, file: &Handle, offset: u64, length: u64) -> io::Result<()> {
+        self.call(
+            "reserve",
+            true,
+            || file.path().to_owned(),
+            |turn| {
+                let node = turn.node(file)?;
+                let more = (offset + length).saturating_sub(node.bytes().ok_or(Errno::ISDIR)?.len() as u64);
+                if more <= turn.state.store.space(node.mount) { Ok(()) } else { Err(Errno::NOSPC.into()) }
+            },
+        )
+    }
+
+    fn set_size(&self, file: &Handle, size: u64) -> io::Result<()> {
+        self.call("set_size", true, || file.path().to_owned(), |turn| Ok(turn.state.set_size(turn.find(file)?, size)?))
+    }
+
+    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
+        self.call("copy_range", true, || to.path().to_owned(), |turn| turn.copy((from, from_at), (to, to_at), length))
     }
 
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {

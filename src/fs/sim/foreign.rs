@@ -143,6 +143,7 @@ impl SimFs {
     pub fn write_in_place(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path.as_ref())?;
+        state.not_leased(id)?;
         state.truncate(id)?;
         write_all(&mut state, file(id), 0, bytes.as_ref())
     }
@@ -263,6 +264,20 @@ impl SimFs {
     /// Makes another mount of the parent's file system at `path`: the same device.
     pub fn bind_mount(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.mount_of(path.as_ref(), true)
+    }
+
+    /// Makes the file at `path` a mount point, as if another file system were mounted there that has this file alone: no
+    /// rename moves it or takes its place. It survives a crash: both file systems are synced.
+    pub fn mount_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let id = find(&state, path.as_ref())?;
+        let store = &mut state.store;
+        store.sync_all(id);
+        let mount = store.machine.mount(None);
+        for disk in [&mut store.live, &mut store.durable] {
+            disk.get_mut(id).into_iter().for_each(|n| (n.mount, n.mount_root) = (mount, true));
+        }
+        Ok(())
     }
 
     fn mount_of(&self, path: &Path, is_same_device: bool) -> io::Result<()> {

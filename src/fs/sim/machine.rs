@@ -71,6 +71,8 @@ pub struct Volume {
     pub numbers_by_name: bool,
     /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,
+    /// True if it gives leases.
+    pub leases: bool,
 }
 
 impl Default for Volume {
@@ -93,6 +95,7 @@ impl Default for Volume {
             is_layered: false,
             numbers_by_name: false,
             locks: true,
+            leases: true,
         }
     }
 }

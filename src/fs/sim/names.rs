@@ -189,6 +189,9 @@ impl Store {
         }
         let id = self.look(actor, at.folder, at.name)?.ok_or(Errno::NOENT)?;
         self.may_remove(actor, at.folder, id)?;
+        if self.node(id)?.mount_root {
+            return Err(Errno::BUSY);
+        }
         Ok(id)
     }
 

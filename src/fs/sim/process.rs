@@ -22,6 +22,9 @@ pub struct SimProcess {
     pub(super) key: u64,
 }
 
+/// The most bytes that one copy moves, so that callers must loop as on a real system.
+const COPY: usize = 1 << 30;
+
 /// The inode flags that are not copied with a file.
 pub(super) const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
 
@@ -70,6 +73,31 @@ impl SimTurn<'_> {
 
     pub(super) fn node(&self, handle: &Handle) -> io::Result<&Node> {
         Ok(self.state.store.node(self.id(handle)?)?)
+    }
+
+    /// Copies up to `length` bytes from one file to another.
+    pub(super) fn copy(
+        &mut self,
+        (from, from_at): (&Handle, u64),
+        (to, to_at): (&Handle, u64),
+        length: u64,
+    ) -> io::Result<u64> {
+        let (source, target) = (self.node(from)?, self.node(to)?);
+        if length == 0 {
+            return Ok(0);
+        }
+        if source.is_folder() || target.is_folder() {
+            return Err(Errno::ISDIR.into());
+        }
+        if !self.find(to)?.writable {
+            return Err(Errno::BADF.into());
+        }
+        let size = source.bytes().ok_or(Errno::SPIPE)?.len();
+        let left = size.saturating_sub(usize::try_from(from_at).unwrap_or(usize::MAX));
+        let most = usize::try_from(length).unwrap_or(usize::MAX).min(self.most).min(COPY).min(left);
+        let mut buffer = vec![0; most];
+        let count = self.state.read(self.find(from)?, from_at, &mut buffer)?;
+        Ok(self.state.write(self.find(to)?, to_at, &buffer[..count])? as u64)
     }
 
     /// Changes the metadata of a file, if anything changes and the process may.

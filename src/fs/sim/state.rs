@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::access::{Actor, READ};
+use super::super::Lease;
+use super::access::{Actor, READ, WRITE};
 use super::disk::{APPEND_ONLY, IMMUTABLE, Id, SimBody};
 use super::hook::{Hook, Hooked};
 use super::store::{BLOCK, Store};
@@ -33,6 +34,8 @@ pub(super) struct SimState {
     pub(super) open: BTreeMap<u64, SimOpenFile>,
     /// The description that holds the lock of an inode.
     pub(super) locks: BTreeMap<Id, u64>,
+    /// The description that has the lease on an inode.
+    pub(super) leases: BTreeMap<Id, u64>,
     /// Inodes that are open and whose last name a foreign program removed.
     pub(super) dropped: BTreeSet<Id>,
     /// The living processes, by a key that is never reused, unlike a pid.
@@ -53,6 +56,7 @@ impl SimShared {
             store,
             open: BTreeMap::new(),
             locks: BTreeMap::new(),
+            leases: BTreeMap::new(),
             dropped: BTreeSet::new(),
             processes: BTreeMap::new(),
             next_key: FOREIGN + 1,
@@ -112,6 +116,7 @@ impl SimState {
     }
 
     pub(super) fn open(&mut self, process: u64, id: Id, writable: bool) -> Result<u64, Errno> {
+        self.not_leased(id)?;
         let opened = self.open.values().filter(|o| o.process == process).count() as u64;
         if process != FOREIGN && opened >= self.store.machine.settings.open_files {
             return Err(Errno::MFILE);
@@ -132,6 +137,9 @@ impl SimState {
         let Some(open) = self.open.remove(&key) else { return };
         if self.locks.get(&open.id) == Some(&key) {
             self.locks.remove(&open.id);
+        }
+        if self.leases.get(&open.id) == Some(&key) {
+            self.leases.remove(&open.id);
         }
         self.collect(open.id);
     }
@@ -161,6 +169,61 @@ impl SimState {
         }
         self.store.allow(actor, node, READ)?;
         self.open(process, id, false)
+    }
+
+    /// Opens a file for reading and writing, if `actor` may.
+    pub(super) fn open_to_write(&mut self, process: u64, actor: Actor, id: Id) -> Result<u64, Errno> {
+        let node = self.store.node(id)?;
+        match node.body {
+            SimBody::File(_) => {}
+            SimBody::Symlink(_) => return Err(Errno::LOOP),
+            SimBody::Folder(_) => return Err(Errno::ISDIR),
+            SimBody::Special => return Err(Errno::NXIO),
+        }
+        self.store.allow(actor, node, READ | WRITE)?;
+        self.open(process, id, true)
+    }
+
+    /// Gives a description the lease on its inode, unless there is another one.
+    pub(super) fn lease(&mut self, key: u64, open: SimOpenFile) -> Lease {
+        if !self.store.live.get(open.id).is_some_and(|node| self.store.machine.volume(node.mount).leases) {
+            return Lease::Unavailable;
+        }
+        if self.open.iter().any(|(other, it)| it.id == open.id && *other != key) {
+            return Lease::Refused;
+        }
+        self.leases.insert(open.id, key);
+        Lease::Granted
+    }
+
+    /// Fails where an opener would wait for the end of a lease: here nobody waits.
+    pub(super) fn not_leased(&self, id: Id) -> Result<(), Errno> {
+        if self.leases.contains_key(&id) { Err(Errno::AGAIN) } else { Ok(()) }
+    }
+
+    /// Cuts a file off, or lengthens it by zeros.
+    pub(super) fn set_size(&mut self, open: SimOpenFile, size: u64) -> Result<(), Errno> {
+        if !open.writable {
+            return Err(Errno::INVAL);
+        }
+        let node = self.store.node(open.id)?;
+        let old = node.bytes().ok_or(Errno::INVAL)?;
+        let size = usize::try_from(size).map_err(|_| Errno::FBIG)?;
+        if node.has_flag(IMMUTABLE) || node.has_flag(APPEND_ONLY) {
+            return Err(Errno::PERM);
+        }
+        if size == old.len() {
+            return Ok(());
+        }
+        if size.saturating_sub(old.len()) as u64 > self.store.space(node.mount) {
+            return Err(Errno::NOSPC);
+        }
+        let (first, last) = (size.min(old.len()) / BLOCK, size.max(old.len()).div_ceil(BLOCK));
+        let mut new = old.to_vec();
+        new.resize(size, 0);
+        self.store.change_content(open.id, new, first..last);
+        self.strip_set_ids(open);
+        Ok(())
     }
 
     pub(super) fn read(&self, open: SimOpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {

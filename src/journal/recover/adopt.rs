@@ -43,6 +43,10 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
             let staged = staged_here(staged, new_file);
             RecordedChange::Edit { before, after, staged, original }
         }
+        RecordedChange::Overwrite { before, after, staged, original } => {
+            let (staged, original) = (here(staged, Some(slot)), here(original, Some(target)));
+            RecordedChange::Overwrite { before, after, staged, original }
+        }
         RecordedChange::Create { after, staged } => {
             RecordedChange::Create { after, staged: staged_here(staged, new_file) }
         }
@@ -76,7 +80,9 @@ const fn is_folder(seen: Seen) -> bool {
 
 const fn identity(seen: Seen) -> Option<Identity> {
     match seen {
-        Seen::File { identity, .. } | Seen::Folder(identity) | Seen::Filled(identity) => Some(identity),
+        Seen::File { identity, .. } | Seen::Mixed(identity) | Seen::Folder(identity) | Seen::Filled(identity) => {
+            Some(identity)
+        }
         Seen::Missing | Seen::Other => None,
     }
 }

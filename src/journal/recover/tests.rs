@@ -1,6 +1,7 @@
 //! The tables of classes and decisions, row by row as in journal-format.md.
 
 use super::*;
+use crate::identity::Timestamp;
 use crate::path::RelPath;
 
 const OLD: &[u8] = b"old";

@@ -29,13 +29,14 @@ fn state(content: u8) -> FileState {
 
 fn seen(bytes: &mut Bytes<'_>) -> Seen {
     let identity = Identity { inode: u64::from(bytes.below(4)), born: None };
-    match bytes.below(9) {
+    match bytes.below(10) {
         0 | 1 => Seen::Missing,
         2 => Seen::Other,
         3 => Seen::Folder(identity),
         4 => Seen::Filled(identity),
+        5 => Seen::Mixed(identity),
         other => {
-            let FileState { digest, mode, access, .. } = state(other - 5);
+            let FileState { digest, mode, access, .. } = state(other - 6);
             let access = access.expect("this version tells it");
             // Now and then it belongs to somebody else by now.
             let access = Access { user: access.user + u32::from(bytes.below(4) == 3), ..access };
@@ -48,13 +49,14 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
     let before = state(0);
     // A change of content, or of the mode alone.
     let after = state(if bytes.below(4) == 0 { 3 } else { 1 });
-    let change = match bytes.below(7) {
+    let change = match bytes.below(8) {
         0 => RecordedChange::Edit { before, after, staged: STAGED, original: ORIGINAL },
         1 => RecordedChange::Create { after, staged: STAGED },
         2 => RecordedChange::Delete { before, original: ORIGINAL },
         3 => RecordedChange::FileToFolder { before, staged: STAGED, original: ORIGINAL },
         4 => RecordedChange::FolderToFile { after, staged: STAGED, original: ORIGINAL },
         5 => RecordedChange::RemoveFolder { original: ORIGINAL },
+        6 => RecordedChange::Overwrite { before, after, staged: STAGED, original: ORIGINAL },
         _ => RecordedChange::Folder { staged: STAGED },
     };
     Record { path: RelPath::new("a").expect("a path"), change }
@@ -76,8 +78,12 @@ pub(crate) fn run(data: &[u8]) {
     }
     let decision = decide(state, back_on_crash, &classes);
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
+    let evidence = any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::OriginalLost]);
     let done = state == JournalState::Done;
+    assert!(
+        done || !any(&[Class::Theirs]) || decision == RecoveryDecision::Wait,
+        "decided about what may be somebody's"
+    );
     match decision {
         RecoveryDecision::Forward => {
             assert!(!state.is_undo() && (done || evidence && !back_on_crash), "forward without evidence");
@@ -92,7 +98,7 @@ pub(crate) fn run(data: &[u8]) {
                 state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || back_on_crash;
             assert!(must || !any(&[Class::OnTop]), "back over a change");
         }
-        RecoveryDecision::Wait => assert!(any(&[Class::OnTop]), "a person is asked for nothing"),
+        RecoveryDecision::Wait => assert!(any(&[Class::OnTop, Class::Theirs]), "a person is asked for nothing"),
     }
     // The order of the entries means nothing.
     classes.reverse();
@@ -126,6 +132,11 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
         (RecordedChange::Folder { .. }, Class::Done) => assert!(target),
         (RecordedChange::Delete { .. }, Class::Ready) => assert!(missing(observed.slot) && !missing(observed.target)),
         (RecordedChange::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
+        // Nothing is written back but over what is ours, from a copy that is there.
+        (RecordedChange::Overwrite { .. }, Class::Done | Class::Partly) => {
+            assert!(slot && observed.target.identity() == Some(&ORIGINAL));
+        }
+        (RecordedChange::Overwrite { .. }, Class::Ready) => assert!(slot),
         _ => check_class_of_folders(record, observed, class, (target, slot)),
     }
 }

@@ -151,13 +151,16 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         let why = refusal(line, from, to);
         assert!(matches!(why, Corrupt::Unexpected { line: at, .. } if at == line), "{to}: {why}");
     }
-    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":5"), Corrupt::Version(5));
+    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":6"), Corrupt::Version(6));
     // The version and what it is for say the same.
     let swap = "a way in which slots and targets change places";
     assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":4"), Corrupt::Unexpected { line: 1, expected: swap.to_owned() });
     let mut longer = example().to_vec();
     longer.extend_from_slice(&chained(["{}"]));
     assert!(scan(&longer).is_err(), "something follows the seal");
+    let overwrites = "the version, and the seal, of a journal that overwrites files";
+    let refused = Corrupt::Unexpected { line: 6, expected: overwrites.to_owned() };
+    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":5"), refused);
 }
 
 /// The example as version 1 has it: without owners and attributes.
@@ -223,6 +226,6 @@ fn code_and_document_number_the_same_invariants() {
         marks.filter_map(|rest| rest.split_once("**")?.0.parse().ok()).collect()
     };
     let documented = numbers(DOCUMENT);
-    assert_eq!(documented, (1..=11).collect());
+    assert_eq!(documented, (1..=12).collect());
     assert_eq!(numbers(INVARIANTS), documented);
 }

@@ -4,6 +4,7 @@ mod damaged;
 mod examined;
 mod half_done;
 mod immovable;
+mod in_place;
 mod journal_format;
 mod lost;
 mod partly;

@@ -218,6 +218,7 @@ fn extreme() -> Journal {
         record(b"f", RecordedChange::FileToFolder { before, staged, original }),
         record(b"g/h", RecordedChange::RemoveFolder { original }),
         record(b"link", RecordedChange::Edit { before: state(5, LINK_MODE, None), after, staged, original }),
+        record(b"over", RecordedChange::Overwrite { before, after, staged, original }),
         record(b"g", RecordedChange::FolderToFile { after, staged, original }),
     ];
     Journal { header, entries: entries.into(), back_on_crash: true }

@@ -1,6 +1,7 @@
 //! Contents in the slots of a transaction that are not txedit's to delete.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use super::TransactionFolder;
 use crate::cancel::NEVER;
@@ -23,12 +24,18 @@ pub(crate) const NAME_TAKEN: &str = "what stood there until the swap; another pr
 /// names, it is the only copy.
 pub(crate) const ONLY_COPY: &str = "what the transaction made; an original is gone, of which it may be the only copy";
 
+/// The reason for keeping what another program wrote into a file that was overwritten.
+pub(crate) const OVERWRITTEN: &str = "another program wrote it into the file, and a person wanted the old content back";
+
+/// The reason for keeping the copy of a file that could not get its old content back.
+const OLD_CONTENT: &str = "the content before the transaction";
+
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.journal_state {
-            _ if self.journal.header.swap != SwapMethod::Exchange => {
+            _ if self.journal.header.swap != SwapMethod::Exchange || self.journal.overwrites() => {
                 asides(self.workspace(), &self.folder, &self.journal)?
             }
             JournalState::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
@@ -39,6 +46,7 @@ impl TransactionFolder<'_> {
             kept_path: kept_folder.join(&aside.name),
             reason: match self.journal_state {
                 JournalState::CheckUndo => "the check, or another program, wrote it",
+                _ if self.is_overwritten(aside.path) => OVERWRITTEN,
                 _ => NAME_TAKEN,
             }
             .to_owned(),
@@ -64,6 +72,12 @@ impl TransactionFolder<'_> {
                 None if self.uncertain => UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
+            // What is at its target stays there; the copy of the old content is in the slot.
+            if ours && self.record(entry).change.overwrites() {
+                let kept_path = kept_folder.join(slot_name(entry));
+                kept.push(KeptContent { path: self.path(entry), kept_path, reason: OLD_CONTENT.to_owned() });
+                continue;
+            }
             // What remains of a folder may have gone aside with the folder above it.
             if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
                 && !self.leads_to(self.record(entry).path.as_path(), folder)?
@@ -78,6 +92,11 @@ impl TransactionFolder<'_> {
             kept.push(KeptContent { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
+    }
+
+    /// Returns whether the file at a path was overwritten.
+    fn is_overwritten(&self, path: &Path) -> bool {
+        self.journal.entries.iter().any(|record| record.change.overwrites() && record.path.as_path() == path)
     }
 
     /// Notes in the folder whether every original went back: the files of a later time do not tell. Without the note more

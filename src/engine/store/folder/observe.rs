@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
+use crate::journal::recover::overwritten::class_when_done;
 use crate::journal::recover::{Ages, Class, Observed, Seen, is, is_original_gone};
 use crate::journal::{Journal, JournalState, RecordedChange, slot_name};
 use crate::plan::{Access, LINK_MODE};
@@ -31,6 +32,9 @@ impl TransactionFolder<'_> {
         let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
+            Some((_, parent)) if record.change.overwrites() => {
+                self.see_in_place(entry, Name::new(parent, record.path.name()), cancel)?
+            }
             Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
             // Nothing can be put there any more: another program removed the folder.
             None if slot != Seen::Missing && matches!(record.change, RecordedChange::Create { .. }) => Seen::Other,
@@ -51,12 +55,27 @@ impl TransactionFolder<'_> {
         self.as_settled(entry, observed)
     }
 
+    /// Observes the target of an entry that is overwritten.
+    fn see_in_place(&self, entry: EntryIndex, name: Name<'_>, cancel: &CancelToken) -> Result<Seen> {
+        match self.workspace().stat(name)? {
+            Some(stat) if stat.kind == FileKind::File => {
+                let file = self.workspace().open_file(name)?;
+                self.seen_in_place(entry, &file, cancel)
+            }
+            _ => see(self.workspace(), name, cancel),
+        }
+    }
+
     pub(crate) fn classify(&self, entry: EntryIndex) -> Result<Class> {
         Ok(self.class_of(entry, &self.observe(entry, &NEVER)?))
     }
 
     /// The class of an entry that was observed.
     pub(crate) fn class_of(&self, entry: EntryIndex, observed: &Observed) -> Class {
+        let record = self.record(entry);
+        if record.change.overwrites() && self.journal_state == JournalState::Done {
+            return class_when_done(&record.change, observed);
+        }
         let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
         let classify = match self.journal_state {
             _ if self.uncertain => classify_contended,

@@ -118,7 +118,7 @@ impl TransactionFolder<'_> {
 
     /// What an entry looks like once it is settled.
     pub(super) fn as_settled(&self, entry: EntryIndex, observed: Observed) -> Result<Observed> {
-        if self.journal.header.swap == SwapMethod::Exchange {
+        if self.journal.header.swap == SwapMethod::Exchange || self.record(entry).change.overwrites() {
             return Ok(observed);
         }
         let out = self.see(Name::new(&self.folder, &out_name(entry)))?;

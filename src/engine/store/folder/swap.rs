@@ -21,8 +21,11 @@ pub(super) enum SwapDirection {
 }
 
 impl TransactionFolder<'_> {
-    /// Exchanges slot and target, or moves the one of the two that exists to the other.
+    /// Exchanges slot and target, or moves the one of the two that exists to the other; or overwrites the target.
     pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
+        if self.record(entry).change.overwrites() {
+            return self.overwrite(entry);
+        }
         let parent = self.parent(entry)?;
         self.move_names(entry, parent, SwapDirection::Forward).map_err(|e| self.swap_failed(entry, e))
     }
@@ -40,6 +43,7 @@ impl TransactionFolder<'_> {
     }
 
     fn move_names(&self, entry: EntryIndex, parent: &Handle, direction: SwapDirection) -> io::Result<()> {
+        debug_assert!(!self.record(entry).change.overwrites(), "no name of a file that is overwritten changes");
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(parent, self.record(entry).path.name());

@@ -42,6 +42,10 @@ impl CommitWalk<'_> {
     /// Returns whether the slot holds what was read of the target.
     pub(crate) fn holds_original(&self, entry: EntryIndex) -> Result<bool> {
         let transaction = self.transaction();
+        if transaction.record(entry).change.overwrites() {
+            // It was verified under the lease; the slot has a copy, which nobody else has seen.
+            return Ok(true);
+        }
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
         if transaction.record(entry).change.folder_before().is_some() {

@@ -58,7 +58,10 @@ impl AskedFile<'_> {
         let mut warnings = Vec::new();
         let links = source.map_or(1, |source| source.snapshot.stat.links);
         if links > 1 && operation != Operation::None {
-            warnings.push(format!("{} had {links} hard links; the other names keep the old content", subject.path));
+            // A mount point is overwritten, or this is refused.
+            let is_overwritten = source.is_some_and(|source| source.snapshot.stat.mount_root);
+            let others = if is_overwritten { "get the new content as well" } else { "keep the old content" };
+            warnings.push(format!("{} had {links} hard links; the other names {others}", subject.path));
         }
         let renamed_to = entry.destination().map(|to| to.path.clone());
         let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
@@ -85,6 +88,7 @@ impl AskedFile<'_> {
                 rebased: None,
                 symlink_to: new.filter(|new| new.state.is_link()).map(|new| as_path(rendered(new, contents))),
                 in_place: None,
+                guarantee: None,
                 warnings,
             }
             .into(),

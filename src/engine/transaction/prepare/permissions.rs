@@ -33,8 +33,13 @@ impl<'a> Permissions<'a> {
         let (folder_stat, folder) = &parents[place.folder()];
         let name = Name::new(folder, place.path.name());
         match &place.stat {
-            Some(stat) if may_be_read_only => snapshot::check_replaceable(*user, name, stat, folder_stat)?,
-            Some(stat) => snapshot::check_target(&engine.workspace, *user, name, stat, folder_stat)?,
+            Some(stat) if may_be_read_only => {
+                snapshot::check_replaceable(*user, name, stat, folder_stat, engine.may_overwrite())?;
+            }
+            Some(stat) => {
+                let may_overwrite = engine.may_overwrite();
+                snapshot::check_target(&engine.workspace, *user, name, stat, folder_stat, may_overwrite)?;
+            }
             None => snapshot::check_folder(path, folder_stat)?,
         }
         let leaving: Vec<RelPath> = match place.folders_within() {

@@ -9,12 +9,14 @@ use std::time::Instant;
 use crate::charset::Charset;
 use crate::check::CheckRun;
 use crate::digest::Digest;
-use crate::engine::store::snapshot::Snapshot;
+use crate::engine::report::Reverted;
+use crate::engine::store::snapshot::{self, Snapshot};
 use crate::engine::transaction::check_gate::Gate;
+use crate::error::Result;
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
-use crate::plan::{Plan, SourceId};
+use crate::plan::{Plan, PlannedChange, SourceId};
 use crate::request::edit::Edit;
 
 /// A transaction that is decided and read, under locks, but not staged.
@@ -57,10 +59,53 @@ impl Prepared {
         !self.plan.is_empty() || !self.origin.reverts.is_empty()
     }
 
+    /// The first of the entries whose target is overwritten, since no rename can replace it: all that follow are, too.
+    pub(crate) fn first_overwritten(&self) -> Option<EntryIndex> {
+        self.targets.position(|target| is_mounted(target.as_ref()))
+    }
+
+    /// Returns whether the target of an entry is overwritten.
+    pub(crate) fn is_overwritten(&self, entry: EntryIndex) -> bool {
+        is_mounted(self.targets[entry].as_ref())
+    }
+
+    /// Puts files that are overwritten last, so that nothing of them is written before everything else has gone well, and closes
+    /// them: no lease is given on a file that is open elsewhere. Refuses what only a rename could do.
+    pub(crate) fn overwriting(mut self) -> Result<Self> {
+        if self.first_overwritten().is_none() {
+            return Ok(self);
+        }
+        let entries = std::mem::take(&mut self.plan.entries).into_iter();
+        let targets = std::mem::take(&mut self.targets).into_iter();
+        let (last, first): (Vec<_>, Vec<_>) = entries.zip(targets).partition(|(_, target)| is_mounted(target.as_ref()));
+        for (entry, target) in &last {
+            let Some(target) = target else { continue };
+            if !matches!(&entry.change, PlannedChange::Edit(before, new) if !before.is_link() && !new.state.is_link()) {
+                let error =
+                    snapshot::mount_point(entry.path.as_path(), "of which only the content and the mode can change");
+                return Err(error.asked_by(entry.asked_by));
+            }
+            snapshot::check_overwritable(entry.path.as_path(), &target.stat, &target.attributes())
+                .map_err(|error| error.asked_by(entry.asked_by))?;
+        }
+        let closed = |target: Arc<Snapshot>| Arc::new(Snapshot::clone(&target).closed());
+        for source in self.sources.0.iter_mut().flatten().filter(|source| source.snapshot.stat.mount_root) {
+            source.snapshot = closed(Arc::clone(&source.snapshot));
+        }
+        let last = last.into_iter().map(|(entry, target)| (entry, target.map(closed)));
+        let (entries, targets): (Vec<_>, Vec<_>) = first.into_iter().chain(last).unzip();
+        (self.plan.entries, self.targets) = (entries.into(), targets.into());
+        Ok(self)
+    }
+
     /// The bytes that history will hold.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
     }
+}
+
+fn is_mounted(target: Option<&Arc<Snapshot>>) -> bool {
+    target.is_some_and(|target| target.stat.mount_root)
 }
 
 /// The optional fields of a journal's header.
@@ -76,6 +121,13 @@ pub(crate) struct TransactionOrigin {
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
+}
+
+impl TransactionOrigin {
+    /// That of a transaction that reverts others.
+    pub(crate) fn reverting(others: &[Reverted]) -> Self {
+        Self { reverts: others.iter().map(|reverted| reverted.id.clone()).collect(), ..Self::default() }
+    }
 }
 
 /// A file that new content is made from.

@@ -104,7 +104,7 @@ impl Engine {
             again,
             contended,
         };
-        Ok((prepared, reports))
+        Ok((prepared.overwriting()?, reports))
     }
 
     fn targets(

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::lock_targets::Targets;
 use super::permissions::Permissions;
 use super::resolve::{LastLink, ResolvedPath};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, NextStep, Result};
 use crate::fs::FileKind;
 use crate::index::{FileIndex, IndexVec, TargetIndex};
 use crate::path::{AskedPath, RelPath};
@@ -130,7 +130,7 @@ impl RequestPaths {
         vacated: &HashSet<&RelPath>,
         permissions: &Permissions<'_>,
     ) -> Result<()> {
-        let mut findings = Findings::new();
+        let (mut findings, mut step) = (Findings::new(), None);
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file.0];
             // A file that is only read need not be one that can be changed.
@@ -142,12 +142,20 @@ impl RequestPaths {
                 permissions.check(place, request.takes_read_only)
             };
             if let Err(error) = checked {
+                // What else there is to be done to it takes a rename.
+                let only_writes = matches!(
+                    entry.change,
+                    Change::Edit { rename: None, .. } | Change::Write { .. } | Change::Take { .. } | Change::Mode
+                );
+                if error.kind() == ErrorKind::MountPoint && only_writes {
+                    step = Some(NextStep::Overwrite);
+                }
                 part.find(&mut findings, error.kind(), error.message().to_owned());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
             }
         }
-        findings.finish()
+        findings.finish().map_err(|error| error.with_next(step))
     }
 
     /// Verifies that everything is removed from a folder that goes, and nothing is put into it. Where a file takes its

@@ -10,6 +10,7 @@ use super::metadata::current;
 use super::{Staging, missing_parent};
 use crate::cancel::CancelToken;
 use crate::engine::store::files::write_all;
+use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name, SlotGuard};
@@ -64,14 +65,15 @@ impl Staging<'_> {
         let entries = &prepared.plan.entries;
         let one = |entry: EntryIndex| match &entries[entry].change {
             PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new) => {
-                self.stage_one(entry, &entries[entry], new, prepared, cancel)
+                self.stage_one(entry, &slot_name(entry), new, prepared, cancel)
             }
             _ => unreachable!("only files are staged together"),
         };
         let is_file = |entry: &&Entry| {
             matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
         };
-        let count = entries.starting_at(entry).iter().take(TOGETHER).take_while(is_file).count();
+        let overwritten = prepared.first_overwritten().map_or(TOGETHER, |first| first.0.saturating_sub(entry.0));
+        let count = entries.starting_at(entry).iter().take(TOGETHER.min(overwritten)).take_while(is_file).count();
         // The first file tells what the folder passes on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
@@ -89,23 +91,24 @@ impl Staging<'_> {
         })
     }
 
-    fn stage_one(
+    /// Stages the new file of an entry under a name in the transaction's folder.
+    pub(super) fn stage_one(
         &self,
         entry: EntryIndex,
-        planned: &Entry,
+        name: &str,
         new: &New,
         prepared: &Prepared,
         cancel: &CancelToken,
     ) -> Result<StagedFile> {
-        let workspace = self.transaction.workspace();
+        let (workspace, planned) = (self.transaction.workspace(), &prepared.plan.entries[entry]);
         let metadata = self.metadata(planned, new, prepared)?;
         if new.state.is_link() {
             return self.stage_link(entry, planned, new, &metadata, prepared);
         }
         if let NewContent::Held(source) = &new.content {
-            return self.stage_held(entry, planned, &prepared.sources[*source], &metadata, (prepared, cancel));
+            return self.stage_held(name, planned, &prepared.sources[*source], &metadata, (prepared, cancel));
         }
-        self.fill(&slot_name(entry), planned, &metadata, prepared, |file| match &new.content {
+        self.fill(name, planned, &metadata, prepared, |file| match &new.content {
             NewContent::Held(_) => unreachable!("it is staged above"),
             NewContent::Bytes(bytes) => write_all(workspace, file, 0, bytes),
             NewContent::Spliced(source, splices) => {
@@ -128,6 +131,26 @@ impl Staging<'_> {
         let Some(snapshot) = prepared.targets[entry].as_ref().filter(|it| it.stat.links > 1 && !it.is_link()) else {
             return Ok(());
         };
+        if prepared.is_overwritten(entry) {
+            // Of that there is a copy in any case.
+            return Ok(());
+        }
+        let copy = self.stage_copy(&original_name(entry), planned, snapshot, prepared, cancel)?;
+        copy.guard.disarm();
+        self.copies.push(entry);
+        self.files.extend(copy.file);
+        Ok(())
+    }
+
+    /// Makes a copy of an original, with its metadata and time.
+    pub(super) fn stage_copy(
+        &self,
+        name: &str,
+        planned: &Entry,
+        snapshot: &Arc<Snapshot>,
+        prepared: &Prepared,
+        cancel: &CancelToken,
+    ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
         let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let (folder, path) = (folder.clone(), planned.path.clone());
@@ -136,13 +159,9 @@ impl Staging<'_> {
         let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
         let metadata = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
         let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
-        let copy = self.fill(&original_name(entry), planned, &metadata, prepared, |file| {
+        self.fill(name, planned, &metadata, prepared, |file| {
             Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
-        })?;
-        copy.guard.disarm();
-        self.copies.push(entry);
-        self.files.extend(copy.file);
-        Ok(())
+        })
     }
 
     /// Makes a new file in the transaction's folder, with its content and metadata.

@@ -10,8 +10,6 @@ use crate::engine::store::workspace::Workspace;
 use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile};
 use crate::error::{Error, Result};
 use crate::fs::{Handle, Metadata};
-use crate::index::EntryIndex;
-use crate::journal::slot_name;
 use crate::limits;
 use crate::plan::Entry;
 use crate::text::splice::Splices;
@@ -21,7 +19,7 @@ impl Staging<'_> {
     /// older than the folder that it is in tells a recovery that finds no journal of an original.
     pub(super) fn stage_held(
         &self,
-        entry: EntryIndex,
+        name: &str,
         planned: &Entry,
         source: &SourceFile,
         metadata: &Metadata,
@@ -29,7 +27,7 @@ impl Staging<'_> {
     ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
         let (splices, digest) = (&Splices::none(), source.snapshot.digest);
-        self.fill(&slot_name(entry), planned, metadata, prepared, |slot| {
+        self.fill(name, planned, metadata, prepared, |slot| {
             if source.is_used_up {
                 return use_up(workspace, source, slot, cancel);
             }

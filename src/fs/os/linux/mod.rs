@@ -8,6 +8,7 @@ mod facts;
 mod flags;
 mod holder;
 mod inherit;
+mod lease;
 mod list;
 mod open;
 mod project;
@@ -19,7 +20,7 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
-use super::super::{FileSystem, Metadata, Project, Stat};
+use super::super::{FileSystem, Lease, Metadata, Project, Stat};
 use super::system::{PowerLossFacts, System};
 
 pub(super) use facts::{home_of_user, ignores_hang_up};
@@ -53,6 +54,14 @@ impl System for Linux {
 
     fn list(&self, folder: &File) -> io::Result<Vec<OsString>> {
         list::names(folder)
+    }
+
+    fn lease(&self, file: &File) -> io::Result<Lease> {
+        lease::take(file)
+    }
+
+    fn reserve(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
+        lease::reserve(file, offset, length)
     }
 
     fn copy_range(&self, from: &File, from_at: u64, to: &File, to_at: u64, length: usize) -> io::Result<u64> {

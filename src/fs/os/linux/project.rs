@@ -1,4 +1,4 @@
-//! Projects, to which quotas belong. `rustix` does not have these two calls, so this is the one module with `unsafe`:
+//! Projects, to which quotas belong. `rustix` does not have these two calls, so this module has `unsafe`:
 //! an `ioctl` that reads or writes one structure of plain numbers.
 #![expect(unsafe_code, reason = "two ioctls that no library offers")]
 

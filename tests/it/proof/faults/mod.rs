@@ -8,7 +8,7 @@ mod several;
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Injected, Script, Violation};
 
 use crate::proof::explore::stepwise::step_by_step;
-use crate::proof::explore::{as_on_fuse, open, scripts, seeded};
+use crate::proof::explore::{as_on_fuse, in_place, open, scripts, seeded};
 use crate::support::is_full;
 
 fn explorer() -> Explorer {
@@ -64,6 +64,13 @@ fn a_contended_commit_beside_another_program_keeps_the_promise_whatever_call_fai
         explorer().inject(&script, Some(&Foreign { call, path: "/w/a".into(), deed }), share(2))
     });
     found.for_each(|found| check(&script, found, 100));
+}
+
+#[test]
+fn a_file_that_is_overwritten_keeps_the_promise_whatever_call_fails() {
+    let script = in_place::among_others();
+    check(&script, explorer().inject(&script, None, share(2)), 300);
+    check(&script, explorer().inject_into_recovery(&script, share(64)), 100);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The tests, tested: each rule of the protocol broken on purpose must be noticed. J1 to J11 are the invariants of
+//! The tests, tested: each rule of the protocol broken on purpose must be noticed. J1 to J12 are the invariants of
 //! journal-format.md.
 //!
 //! | what is broken | rule | noticed by |
@@ -52,6 +52,7 @@
 //! | a plan committed that the checks in a view have not seen; a file that others changed while a program ran | – | a meddling check, a second writer; [`views`] |
 //! | step by step: done before names are durable; forward after a crash; a proof, or the first name of an original, not durable | J5, J8, J3, J11 | crash; [`stepwise`] |
 //! | step by step: a name taken from another program | J5 | a foreign creator; [`stepwise`] |
+//! | in place: done before what was written is durable; overwritten before the copy, or the journal's name, is; forward after a crash; a foreign content taken for ours; a lease that is only believed | J5, J8, J12 | crash, a foreign writer; [`in_place`] |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -81,6 +82,7 @@ mod around;
 mod contended;
 mod corpus;
 mod folders;
+mod in_place;
 mod keys;
 mod late;
 mod meanwhile;
