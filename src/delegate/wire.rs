@@ -13,11 +13,11 @@ use crate::wire::{Shape, failure};
 
 /// The arguments of `kimi_analyze`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Analyze {
     /// The question, with all that the delegate must know.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -29,11 +29,11 @@ pub struct Analyze {
 
 /// The arguments of `kimi_implement`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Implement {
     /// What is to be implemented.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -47,11 +47,11 @@ pub struct Implement {
 
 /// The arguments of `kimi_refactor`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refactor {
     /// What is to be restructured, and how.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -65,11 +65,11 @@ pub struct Refactor {
 
 /// The arguments of `kimi_verify`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
     /// What is to be checked.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -81,6 +81,7 @@ pub struct Verify {
 
 /// The answer of all four.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "testing",
     expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")
@@ -125,6 +126,7 @@ pub struct DelegateSuccess {
 
 /// A file that a delegate was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GivenFile {
     pub file_path: String,
     pub hash: String,
@@ -193,6 +195,7 @@ impl DelegateSuccess {
 
 /// The answer of a delegation that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelegateFailure {
     /// The fields common to all tools.
     #[serde(flatten)]

@@ -15,7 +15,11 @@ pub mod request;
 pub mod response;
 #[cfg(feature = "mcp")]
 pub(crate) mod tools;
+mod version;
 
 pub use failure::failure;
 pub use request::{EditJson, FileRequestJson, RequestJson, parse};
 pub use response::{Shape, success_multi, success_single};
+pub use version::SCHEMA_VERSION;
+#[cfg(feature = "schema")]
+pub(crate) use version::VersionedAnswer;

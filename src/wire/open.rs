@@ -9,6 +9,7 @@ use crate::request::Request;
 
 /// The answer to edits that were staged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct StagedJson {
     pub success: bool,
@@ -33,6 +34,7 @@ pub struct StagedJson {
 
 /// A file that another open transaction touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OverlapJson {
     pub transaction_id: String,
@@ -71,6 +73,7 @@ impl StagedJson {
 
 /// The answer to a preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct PreviewJson {
     pub success: bool,
@@ -105,6 +108,7 @@ impl From<&report::Preview> for PreviewJson {
 
 /// An open transaction, as `status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenTransactionJson {
     pub transaction_id: String,
@@ -119,6 +123,7 @@ pub struct OpenTransactionJson {
 
 /// A file of an open transaction, with its change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenFileJson {
     pub operation: String,

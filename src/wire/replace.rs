@@ -8,6 +8,7 @@ use crate::replace::Replacements;
 
 /// The replacements made, or planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Replaced {
     pub success: bool,
@@ -27,6 +28,7 @@ pub struct Replaced {
 
 /// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct ReplacedFile {
     pub file_path: String,

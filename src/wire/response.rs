@@ -26,6 +26,7 @@ pub enum Shape {
 
 /// The answer for one file, and for each file of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileSuccess {
     pub success: bool,
@@ -87,6 +88,7 @@ pub struct FileSuccess {
 
 /// One edit that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct EditSuccess {
     pub old_string: String,
@@ -98,6 +100,7 @@ pub struct EditSuccess {
 
 /// The answer for several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MultiSuccess {
     pub success: bool,
@@ -142,6 +145,7 @@ pub struct MultiSuccess {
 
 /// One of several transactions that another one reverts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct RevertedJson {
     pub transaction_id: String,
@@ -159,6 +163,7 @@ impl From<&Reverted> for RevertedJson {
 
 /// A check that was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CheckResult {
     pub command: String,
@@ -193,6 +198,7 @@ impl From<&CheckRun> for CheckResult {
 
 /// The totals of an answer for several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Summary {
     pub total_files: usize,

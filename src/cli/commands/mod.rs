@@ -23,6 +23,7 @@ mod open;
 mod recover;
 mod replace;
 mod run;
+mod schema;
 mod show;
 mod status;
 mod torture;
@@ -60,6 +61,7 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Mcp(args) => mcp::run(args, options),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args, options),
+        Command::Schema(args) => schema::run(args),
         Command::Help(args) => help::run(args),
     }
 }

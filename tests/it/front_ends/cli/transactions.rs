@@ -220,7 +220,11 @@ fn history_is_listed_shown_reverted_and_forgotten() {
 #[test]
 fn a_quiet_workspace_says_so_in_every_answer() {
     let here = two_files();
-    let json = |line: &[&str]| here.run(line).exits(0).json();
+    let json = |line: &[&str]| {
+        let mut answer = here.run(line).exits(0).json();
+        assert_eq!(answer.as_object_mut().unwrap().remove("schema_version"), Some(json!(1)));
+        answer
+    };
     assert_eq!(json(&["status", "--json"]), json!({"success": true, "interrupted": [], "open": [], "kept": []}));
     assert_eq!(json(&["recover", "--json"]), json!({"success": true, "plan": [], "recovered": []}));
     assert_eq!(json(&["recover", "--plan", "--json"]), json!({"success": true, "plan": []}));
