@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::delegation::{Delegated, Failed, ProposalOutcome};
 use crate::request::Request;
 use crate::wire::failure::FailureJson;
+use crate::wire::file_result::FileResult;
 use crate::wire::hints::StepWords;
 use crate::wire::open;
 use crate::wire::read::SkippedFile;
-use crate::wire::response::{FileSuccess, MultiSuccess, success_multi};
+use crate::wire::response::{MultiSuccess, success_multi};
 use crate::wire::{Shape, failure};
 
 /// The arguments of `kimi_analyze`.
@@ -119,7 +120,7 @@ pub struct DelegateSuccess {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_edited: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

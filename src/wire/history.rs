@@ -1,15 +1,13 @@
 //! The answers of the commands about transactions, each as one JSON object.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
 use super::failure::KeptContentJson;
+use super::file_result::FileResult;
 use super::hints::{StepWords, with_steps};
 use super::open::OpenTransactionJson;
 use super::response::{CheckResult, text};
 use crate::engine::report::{self, InterruptedFile};
-use crate::journal::recover::Class;
 
 /// The answer of a command without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,15 +32,6 @@ impl Default for DoneJson {
     fn default() -> Self {
         Self::warning_of(Vec::new())
     }
-}
-
-/// A file of a transaction, with its change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct LoggedFileJson {
-    pub operation: String,
-    pub path: String,
 }
 
 /// A committed transaction.
@@ -70,7 +59,7 @@ pub struct LoggedJson {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<LoggedFileJson>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The reason for which only its id is known.
@@ -80,8 +69,6 @@ pub struct LoggedJson {
 
 impl From<&report::Logged> for LoggedJson {
     fn from(logged: &report::Logged) -> Self {
-        let file =
-            |(operation, path): &(String, PathBuf)| LoggedFileJson { operation: operation.clone(), path: text(path) };
         let (reverts, reverts_each) = match &logged.reverts[..] {
             [] => (None, Vec::new()),
             [one] => (Some(one.clone()), Vec::new()),
@@ -98,7 +85,7 @@ impl From<&report::Logged> for LoggedJson {
             reverted_by: logged.reverted_by.clone(),
             opened: logged.opened.clone(),
             check: logged.check.as_ref().map(CheckResult::from),
-            files: logged.files.iter().map(file).collect(),
+            file_results: logged.files.iter().map(|(operation, path)| FileResult::of(path, operation)).collect(),
             warnings: logged.warnings.clone(),
             unreadable: logged.unreadable.clone(),
         }
@@ -132,20 +119,6 @@ impl From<&[report::Logged]> for Log {
     }
 }
 
-/// A file of a transaction, with its diff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct ShownFileJson {
-    pub operation: String,
-    pub path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub added: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub removed: Option<usize>,
-    pub diff: String,
-}
-
 /// The answer of `show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -169,7 +142,7 @@ pub struct Show {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<ShownFileJson>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -187,18 +160,10 @@ impl From<&report::Shown> for Show {
             reverted_by,
             opened,
             check,
-            files: _,
+            file_results: _,
             warnings,
             unreadable: _,
         } = LoggedJson::from(&shown.logged);
-        let file = |file: &report::ShownFile| ShownFileJson {
-            operation: file.kind.clone(),
-            path: text(&file.path),
-            added: file.lines.map(|(added, _)| added),
-            removed: file.lines.map(|(_, removed)| removed),
-            diff: file.diff.clone(),
-        };
-        let files = shown.files.iter().map(file).collect();
         Self {
             success: true,
             transaction_id,
@@ -211,26 +176,14 @@ impl From<&report::Shown> for Show {
             reverted_by,
             opened,
             check,
-            files,
+            file_results: shown.files.iter().map(FileResult::from).collect(),
             warnings,
         }
     }
 }
 
-/// A file of an interrupted transaction, with its class in the recovery table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct ClassifiedFile {
-    pub path: String,
-    /// Absent if the file was not examined: its transaction is running, or must not be acted on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<&'static str>,
-}
-
-fn classified(files: &[InterruptedFile]) -> Vec<ClassifiedFile> {
-    let one = |file: &InterruptedFile| ClassifiedFile { path: text(&file.path), class: file.class.map(Class::as_str) };
-    files.iter().map(one).collect()
+fn classified(files: &[InterruptedFile]) -> Vec<FileResult> {
+    files.iter().map(FileResult::from).collect()
 }
 
 /// An interrupted or running transaction.
@@ -241,7 +194,7 @@ pub struct InterruptedJson {
     pub transaction_id: String,
     pub running: bool,
     pub owner: String,
-    pub files: Vec<ClassifiedFile>,
+    pub file_results: Vec<FileResult>,
     pub action: String,
     pub reason: String,
 }
@@ -288,7 +241,7 @@ impl StatusJson {
             transaction_id: interrupted.id.clone(),
             running: interrupted.running,
             owner: interrupted.owner.clone(),
-            files: classified(&interrupted.files),
+            file_results: classified(&interrupted.files),
             action: interrupted.action.as_str().to_owned(),
             reason: with_steps(&interrupted.reason(), &interrupted.next_steps, words),
         };
@@ -313,7 +266,7 @@ pub struct RecoveredJson {
     pub action: String,
     pub required: bool,
     pub reason: String,
-    pub files: Vec<ClassifiedFile>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptContentJson>,
 }
@@ -336,7 +289,7 @@ impl Recovery {
             action: recovered.action.as_str().to_owned(),
             required: recovered.required,
             reason: with_steps(&recovered.reason(), &recovered.next_steps, words),
-            files: classified(&recovered.files),
+            file_results: classified(&recovered.files),
             kept: recovered.kept.iter().map(KeptContentJson::from).collect(),
         };
         Self { success: true, recovered: recovered.iter().map(entry).collect() }

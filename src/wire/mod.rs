@@ -3,6 +3,7 @@
 mod convert;
 pub mod failure;
 mod fault_words;
+pub mod file_result;
 pub mod hints;
 pub mod history;
 #[cfg(feature = "mcp")]

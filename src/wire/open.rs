@@ -3,7 +3,8 @@
 use crate::wire::program::ProgramResult;
 use serde::Serialize;
 
-use super::response::{FileSuccess, MultiSuccess, success_multi, text};
+use super::file_result::FileResult;
+use super::response::{MultiSuccess, success_multi, text};
 use crate::engine::report;
 use crate::request::Request;
 
@@ -21,7 +22,7 @@ pub struct StagedJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
     /// One for each file staged now, with the future hash and diff.
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     /// Other open transactions that touch the same files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overlaps: Vec<OverlapJson>,
@@ -84,7 +85,7 @@ pub struct PreviewJson {
     /// The unified diff of all files.
     pub diff: String,
     /// One for each file, with the hashes before and after.
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -118,24 +119,11 @@ pub struct OpenTransactionJson {
     pub expired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    pub files: Vec<OpenFileJson>,
-}
-
-/// A file of an open transaction, with its change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct OpenFileJson {
-    pub operation: String,
-    pub path: String,
+    pub file_results: Vec<FileResult>,
 }
 
 impl From<&report::OpenTransaction> for OpenTransactionJson {
     fn from(open: &report::OpenTransaction) -> Self {
-        let file = |(path, operation): &(std::path::PathBuf, String)| OpenFileJson {
-            operation: operation.clone(),
-            path: text(path),
-        };
         Self {
             transaction_id: open.id.clone(),
             owner: open.owner.clone(),
@@ -143,7 +131,7 @@ impl From<&report::OpenTransaction> for OpenTransactionJson {
             expires_at: open.expires.clone(),
             expired: open.is_expired,
             label: open.label.clone(),
-            files: open.files.iter().map(file).collect(),
+            file_results: open.files.iter().map(|(path, operation)| FileResult::of(path, operation)).collect(),
         }
     }
 }

@@ -2,6 +2,7 @@ use serde_json::{json, to_value};
 
 use super::*;
 use crate::error::{self, NextStep};
+use crate::journal::recover::Class;
 
 fn logged() -> report::Logged {
     report::Logged {
@@ -27,7 +28,7 @@ fn kept() -> error::KeptContent {
 #[test]
 fn what_was_committed_is_one_object() {
     let entry = json!({"transaction_id": "t1", "time": "2026-01-02T03:04:05Z", "owner": "txedit 0.1.0",
-        "reverts": "t0", "files": [{"operation": "edit", "path": "a"}]});
+        "reverts": "t0", "file_results": [{"operation": "edit", "file_path": "a"}]});
     let log = Log::from(&[logged()][..]);
     assert_eq!(to_value(log).unwrap(), json!({"success": true, "transactions": [entry]}));
 
@@ -35,7 +36,8 @@ fn what_was_committed_is_one_object() {
     let show = Show::from(&report::Shown { logged: logged(), files: vec![file] });
     let mut expected = entry;
     expected["success"] = true.into();
-    expected["files"] = json!([{"operation": "edit", "path": "a", "added": 1, "removed": 2, "diff": "-x\n"}]);
+    expected["file_results"] =
+        json!([{"operation": "edit", "file_path": "a", "added": 1, "removed": 2, "diff": "-x\n"}]);
     assert_eq!(to_value(show).unwrap(), expected);
 
     let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new(), in_trash: Vec::new() };
@@ -73,7 +75,7 @@ fn what_was_interrupted_is_one_object() {
         "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
         {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",
          "reason": "it never came to its journal; step",
-         "files": [{"path": "a", "class": "done"}, {"path": "b"}]}]});
+         "file_results": [{"file_path": "a", "class": "done"}, {"file_path": "b"}]}]});
     assert_eq!(to_value(StatusJson::new(&status, |_| "step".to_owned())).unwrap(), expected);
     let list = KeptList::from(&[folder][..]);
     assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
@@ -88,6 +90,6 @@ fn what_was_interrupted_is_one_object() {
     let expected = json!({"success": true, "recovered": [
         {"transaction_id": "t2", "action": "rolled_back", "required": true,
          "reason": "it never came to its journal; r",
-         "files": [{"path": "a", "class": "before"}], "kept": [content]}]});
+         "file_results": [{"file_path": "a", "class": "before"}], "kept": [content]}]});
     assert_eq!(to_value(Recovery::new(&[recovered], NextStep::to_string)).unwrap(), expected);
 }

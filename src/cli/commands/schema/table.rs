@@ -24,11 +24,10 @@ pub(super) const TABLE: &[DescribedJson] = &[
     described("error", "what any command writes that fails", &[], written::<ForScripts<'_>>),
     described(
         "answer",
-        "apply, run, commit, undo, redo and kept restore: what changed",
-        &["apply", "run", "commit", "undo", "redo", "kept restore"],
+        "apply, edit, run, commit, undo, redo and kept restore: what changed",
+        &["apply", "edit", "run", "commit", "undo", "redo", "kept restore"],
         written::<response::MultiSuccess>,
     ),
-    described("edit", "edit: what changed in the file", &["edit"], written::<response::FileSuccess>),
     described("replace", "replace: what changed, and what was searched", &["replace"], written::<replace::Replaced>),
     described("stage", "stage, and run --stage", &["stage", "run --stage"], written::<open::StagedJson>),
     described("preview", "preview: what a commit would change", &["preview"], written::<open::PreviewJson>),

@@ -111,3 +111,64 @@ fn the_schema_of_a_request_takes_what_apply_takes() {
     let no_files = json!({"label": "l"});
     assert!(faults("request", &no_files).concat().contains("files"));
 }
+
+/// The schemas of the entries of each `file_results` in a schema.
+fn file_results<'s>(schema: &'s Value, found: &mut Vec<&'s Value>) {
+    match schema {
+        Value::Object(fields) => {
+            found.extend(fields.get("file_results").map(|list| &list["items"]));
+            fields.values().for_each(|field| file_results(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| file_results(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_file_has_one_shape_in_every_answer() {
+    let shape = &schemas()["answer"]["$defs"]["FileResult"];
+    assert!(shape["properties"].as_object().unwrap().len() > 20, "{shape}");
+    let mut with_files = Vec::new();
+    for (name, schema) in schemas() {
+        let mut found = Vec::new();
+        file_results(schema, &mut found);
+        assert!(found.iter().all(|items| **items == json!({"$ref": "#/$defs/FileResult"})), "{name}: {found:?}");
+        if !found.is_empty() {
+            assert_eq!(&schema["$defs"]["FileResult"], shape, "{name}");
+            with_files.push(name);
+        }
+    }
+    with_files.retain(|name| *name != "delegate");
+    assert_eq!(with_files, ["answer", "log", "preview", "recover", "replace", "show", "stage", "status"]);
+}
+
+#[test]
+fn one_reader_reads_the_files_of_all_commands() {
+    let here = Workspace::new();
+    here.write("a.txt", "one\n");
+    let edit =
+        |old: &str| json!({"files": [{"file_path": "a.txt", "edits": [{"old_string": old, "new_string": "new"}]}]});
+    here.write("plan.json", &edit("two").to_string());
+    let paths = |answer: &Value, place: &str| -> Vec<String> {
+        let files = answer.pointer(&format!("{place}/file_results")).and_then(Value::as_array);
+        let files = files.unwrap_or_else(|| panic!("no files at {place:?} in {answer}")).iter();
+        files
+            .map(|file| format!("{} {}", file["operation"].as_str().unwrap(), file["file_path"].as_str().unwrap()))
+            .collect()
+    };
+    let own = here.path().join("a.txt").display().to_string();
+    for (line, place, path) in [
+        (&["edit", "a.txt", "--old", "one", "--new", "two"][..], "", &*own),
+        (&["replace", "two", "three", "a.txt", "--dry-run"], "", &own),
+        (&["apply", "plan.json", "--dry-run"], "", "a.txt"),
+        (&["log"], "/transactions/0", "a.txt"),
+        (&["stage", "plan.json"], "", "a.txt"),
+        (&["status"], "/open/0", "a.txt"),
+        (&["undo"], "", "a.txt"),
+    ] {
+        let answer = here.run(&[line, &["--json"]].concat()).exits(0).json();
+        // What comes back is a whole content.
+        let operation = if line == ["undo"] { "replace" } else { "edit" };
+        assert_eq!(paths(&answer, place), [format!("{operation} {path}")], "{line:?}: {answer}");
+    }
+}
