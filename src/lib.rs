@@ -134,8 +134,8 @@ pub mod settings {
 pub mod report {
     pub use crate::engine::report::{
         Extra, Extras, FileContent, Guarantee, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged,
-        OpenTransaction, Operation, Overlap, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason,
-        Reverted, Shown, ShownFile, Staged, Unreadable, Untrusted,
+        OpenTransaction, Operation, Overlap, PlanPatch, Pruned, Recovered, RecoveryAction, RecoveryProgress,
+        RecoveryReason, Reverted, Shown, ShownFile, Staged, Unreadable, Untrusted,
     };
     pub use crate::journal::recover::Class;
     pub use crate::text::{Applied, MatchKind};

@@ -139,6 +139,12 @@ pub(crate) const TX_PROCESS: Contender = Contender::new("txedit --durability pro
     command
 })
 .with_state();
+pub(crate) const TX_ASIDE: Contender = Contender::new("txedit --swap aside", |papers, _| {
+    let mut command = txedit("power");
+    command.args(["--swap", "aside", "apply"]).arg(&papers.request);
+    command
+})
+.with_state();
 pub(crate) const TX_REPLACE: Contender = Contender::new("txedit replace", |papers, _| {
     let (old, new) = old_and_new(papers);
     with_command(txedit("power"), &["replace", &old, &new])

@@ -7,8 +7,8 @@ use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
     Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PYTHON, READ, RENAME, SD, SD_FIND,
-    SEARCH, SED, SYNCFS, TX, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH,
-    WRITE,
+    SEARCH, SED, SYNCFS, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN,
+    TX_RUN_SEARCH, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -62,10 +62,13 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
     let goals = vec![goal(&GIT_SYNC, 1.2), goal(&PYTHON, 0.1), goal(&FS_TRANSACTION, 1.0 / 3.0), goal(&FSTX, 0.5)];
     let thousand = row("1,000 files", rename(size(1000)), who, goals);
 
+    let who = vec![TX_ASIDE, TX];
+    let aside = Row { rounds: 15, ..row("1,000 files, step by step", rename(size(1000)), who, vec![goal(&TX, 1.3)]) };
+
     let who = vec![TX, TX_PROCESS, GIT_SYNC, GIT, READ, RENAME, SYNCFS];
     let goals = vec![goal(&GIT_SYNC, 1.3)];
     let many = Row { rounds: 5, memory: Some(30), ..row("10,000 files", rename(size(10_000)), who, goals) };
-    Ok(vec![one, hundred, hundreds, thousand, many])
+    Ok(vec![one, hundred, hundreds, thousand, aside, many])
 }
 
 /// Those that take minutes.

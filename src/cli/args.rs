@@ -8,6 +8,7 @@ mod common;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod examples;
+mod files;
 mod program;
 #[cfg(feature = "mcp")]
 mod server;
@@ -22,6 +23,7 @@ pub(crate) use common::{CheckInArg, Common, DurabilityArg, SwapArg};
 pub(crate) use delegate::ServerDelegateArgs;
 #[cfg(feature = "delegate")]
 pub(crate) use delegate::{AskArgs, DelegateCommand};
+pub(crate) use files::{CreateArgs, MvArgs, RmArgs, TransactionArgs};
 pub(crate) use program::RunArgs;
 #[cfg(feature = "mcp")]
 pub(crate) use server::McpArgs;
@@ -91,6 +93,15 @@ pub(crate) enum Command {
     /// Replace a text or a pattern in all files of a tree, in one transaction
     #[command(help_template = TEMPLATE, before_help = examples::REPLACE)]
     Replace(ReplaceArgs),
+    /// Make a file
+    #[command(help_template = TEMPLATE, before_help = examples::CREATE)]
+    Create(CreateArgs),
+    /// Move or rename files and folders
+    #[command(help_template = TEMPLATE, before_help = examples::MV)]
+    Mv(MvArgs),
+    /// Delete files and folders
+    #[command(help_template = TEMPLATE, before_help = examples::RM)]
+    Rm(RmArgs),
     /// Run a program in a private view of the workspace; what it changes becomes one transaction
     #[command(help_template = TEMPLATE, before_help = examples::RUN)]
     Run(RunArgs),
@@ -185,7 +196,7 @@ mod tests {
         let Command::Edit(edit) = CommandLine::try_parse_from(line).unwrap().command else {
             panic!("another command");
         };
-        assert_eq!((edit.old, edit.new), ("--x".into(), "-y".into()));
+        assert_eq!((edit.old, edit.new), (Some("--x".into()), Some("-y".into())));
     }
 
     #[test]

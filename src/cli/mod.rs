@@ -13,9 +13,12 @@ mod denied;
 mod exit;
 mod failure;
 mod home;
+mod ids;
 mod next_step;
 mod options;
 mod output;
+mod pager;
+mod paths;
 mod progress;
 mod report;
 mod signals;
@@ -68,18 +71,29 @@ fn print_answer(answer: &Answer, options: &CommonOptions) -> u8 {
     if !options.quiet {
         answer.notes.iter().for_each(output::note);
     }
-    let printed = match &answer.raw {
-        _ if options.json => output::plain_result(&answer.json),
-        Some(raw) => output::plain_result(raw),
-        None => output::result(&answer.human),
-    };
-    match (printed, &answer.done) {
+    match (print_result(answer, options.json), &answer.done) {
         // The user must learn of a change even if its result cannot be written.
         (Err(error), Some(done)) => {
             output::note(format!("{done}, but the answer could not be written: {error}"));
             if answer.status == exit::DONE { exit::UNTOLD } else { answer.status }
         }
         (printed, _) => printed_or(answer.status, printed),
+    }
+}
+
+fn print_result(answer: &Answer, json: bool) -> io::Result<()> {
+    if json {
+        return output::plain_result(&answer.json);
+    }
+    if answer.is_paged && output::is_seen() {
+        let shown = answer.raw.clone().unwrap_or_else(|| output::as_printed(&answer.human));
+        if pager::show(&shown) {
+            return Ok(());
+        }
+    }
+    match &answer.raw {
+        Some(raw) => output::plain_result(raw),
+        None => output::result(&answer.human),
     }
 }
 

@@ -94,6 +94,7 @@ fn plain_words(step: &NextStep) -> String {
         ),
         NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
         NextStep::ProcessOnly => "ask for no more with --durability process".to_owned(),
+        NextStep::SwapAside => "do with less: --swap aside".to_owned(),
         NextStep::UserState => "name a folder that you can write to with XDG_STATE_HOME".to_owned(),
         NextStep::CheckInTree => "let the check run in the tree: --check-in tree".to_owned(),
         NextStep::RunAgain => "run the program again: it then works on what the others have left".to_owned(),
@@ -163,6 +164,7 @@ fn corrected(correction: &Correction) -> String {
         Correction::Rebase => "keep what changed in other lines with --rebase".to_owned(),
         Correction::OneCallEach => "run one command for each workspace".to_owned(),
         Correction::RestoreRoot => "put the root folder back, or name it where it is now with --root".to_owned(),
+        Correction::Force => "replace what is there with --force, or choose another path".to_owned(),
         // The command line undoes those of everybody.
         Correction::AllCallers => "`txedit undo --since ID` undoes those of all".to_owned(),
     }

@@ -69,7 +69,7 @@ pub(crate) struct CommonOptions {
 impl CommonOptions {
     /// Validates what was typed.
     pub(crate) fn new(common: &Common) -> Result<Self> {
-        let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
+        let current = current_folder(&common.folders)?;
         let unfit = unfit_folders();
         let asked_for = root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR"));
         let is_named = asked_for.is_some();
@@ -185,19 +185,18 @@ impl CommonOptions {
         };
         ["--durability", durability, "--swap", self.swap.as_str()]
     }
+}
 
-    /// The absolute path of one on the command line, which starts from the current folder.
-    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
-        self.current.join(path)
-    }
-
-    /// A path as a user in the current folder would write it.
-    pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
-        match path.strip_prefix(&self.current) {
-            Ok(rest) if !rest.as_os_str().is_empty() => rest,
-            _ => path,
+/// The folder that relative paths start from: that of the process, changed by each folder in turn.
+fn current_folder(changes: &[PathBuf]) -> Result<PathBuf> {
+    let started = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
+    changes.iter().try_fold(started, |current, folder| {
+        let next = current.join(folder);
+        if !next.is_dir() {
+            return Err(usage("-C", format!("-C names {}, which is not a folder", next.display())));
         }
-    }
+        next.canonicalize().map_err(|e| Error::io("find", &next, e))
+    })
 }
 
 /// The folders that are real in a view: those of the user's settings, then those of the command line.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Display};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::ops::Bound;
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub(crate) struct Answer {
     pub(crate) raw: Option<Vec<u8>>,
     /// Notes for people on stderr.
     pub(crate) notes: Vec<String>,
+    /// True if it is shown through a pager on a terminal.
+    pub(crate) is_paged: bool,
     /// The exit status.
     pub(crate) status: u8,
     /// The change that was made, to be named if the answer cannot be printed; `None` for a command that only reads.
@@ -54,12 +56,26 @@ impl Answer {
     /// An answer without JSON, for runs that do not ask for it: with many files it is long.
     pub(crate) fn for_people(human: impl Into<String>) -> Self {
         let human = human.into();
-        Self { json: String::new(), human, raw: None, notes: Vec::new(), status: exit::DONE, done: None }
+        Self {
+            json: String::new(),
+            human,
+            raw: None,
+            notes: Vec::new(),
+            is_paged: false,
+            status: exit::DONE,
+            done: None,
+        }
     }
 
     /// Adds notes for people.
     pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
+        self
+    }
+
+    /// Says that it may be long, and is shown through a pager on a terminal.
+    pub(crate) fn paged(mut self) -> Self {
+        self.is_paged = true;
         self
     }
 
@@ -93,6 +109,19 @@ pub(crate) fn result(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Returns whether a result is seen by a person as it is printed.
+pub(crate) fn is_seen() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// The bytes of a result for people, coloured if they would be as printed.
+pub(crate) fn as_printed(text: &str) -> Vec<u8> {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string().into_bytes(),
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
 /// Prints the result for scripts, unchanged.
 pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
@@ -121,7 +150,8 @@ pub(crate) fn diff(text: &str) -> String {
     let mut colored = String::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |l| (l, "\n"));
-        let style = if line.starts_with("+++") || line.starts_with("---") {
+        let is_header = ["+++", "---", "diff --git ", "rename ", "similarity ", "new ", "deleted ", "old "];
+        let style = if is_header.iter().any(|start| line.starts_with(start)) {
             HEADING
         } else if line.starts_with("@@") {
             NAME

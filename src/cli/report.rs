@@ -6,7 +6,7 @@ use std::path::Path;
 use super::options::CommonOptions;
 use super::output::{self, HEADING, NAME, NOTE, count, diff, kind_column, styled};
 use crate::check::{CheckRun, Dropped};
-use crate::engine::report::{FileReport, Operation, Report, Reverted};
+use crate::engine::report::{FileReport, Operation, PlanPatch, Report, Reverted};
 use crate::path::{one_line, shown};
 
 /// The number of dropped files that a note names.
@@ -15,6 +15,11 @@ const NAMED: usize = 5;
 /// The result for stdout: one line, or the diff of a dry run.
 pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -> String {
     let mut text = String::new();
+    if let Some(patch) = &report.patch {
+        untold(&mut text, patch, report, options);
+        text.push_str(&diff(&String::from_utf8_lossy(&patch.text)));
+        return text;
+    }
     if report.dry_run {
         for file in &report.files {
             let shown = file.extras.diff.as_deref().unwrap_or_default();
@@ -39,6 +44,21 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -
         report.files.iter().for_each(|file| push_file(&mut text, file, options));
     }
     text
+}
+
+/// Adds the files of which a patch says nothing.
+fn untold(text: &mut String, patch: &PlanPatch, report: &Report, options: &CommonOptions) {
+    patch.untold.iter().filter_map(|file| report.files.get(*file)).for_each(|file| push_file(text, file, options));
+}
+
+/// The bytes to print instead of the text for people, where that cannot have all of them.
+pub(crate) fn raw(report: &Report, options: &CommonOptions) -> Option<Vec<u8>> {
+    let patch = report.patch.as_ref().filter(|patch| str::from_utf8(&patch.text).is_err())?;
+    let mut text = String::new();
+    untold(&mut text, patch, report, options);
+    let mut raw = anstream::adapter::strip_str(&text).to_string().into_bytes();
+    raw.extend_from_slice(&patch.text);
+    Some(raw)
 }
 
 /// The note about what a check wrote in a view besides the new files.

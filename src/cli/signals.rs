@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::cancel::CancelToken;
@@ -23,6 +23,11 @@ pub(crate) fn cancel_token() -> Result<CancelToken> {
         }
     }
     Ok(cancel)
+}
+
+/// From now on, the signals of the keyboard have no effect on this process; a child that is started has its own.
+pub(crate) fn leave_interrupts_to_children() -> io::Result<()> {
+    [SIGINT, SIGQUIT].into_iter().try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
 /// From now on, a file that may not grow so large makes the write fail, with an answer, instead of ending the program.

@@ -1,6 +1,7 @@
 //! The engine: reads, decides and carries out the transactions of one workspace.
 
 mod options;
+mod patch;
 pub(crate) mod read;
 pub mod report;
 mod revert;
@@ -8,12 +9,16 @@ pub(super) mod rollback;
 mod run;
 
 pub(crate) mod history;
+#[cfg(feature = "cli")]
+pub(crate) mod ids;
 mod open;
 pub(crate) mod program;
 mod recovery;
 mod status;
 mod store;
 mod transaction;
+#[cfg(feature = "cli")]
+pub(crate) mod tree;
 mod view;
 
 use std::path::Path;

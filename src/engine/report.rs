@@ -61,6 +61,19 @@ pub struct Report {
     /// The number of attempts, because another program was writing the files meanwhile; 0 where there cannot be
     /// several.
     pub attempts: usize,
+    /// The changes as a patch, for a dry run or a preview that asked for it: [`Run::with_patch`](crate::Run::with_patch).
+    pub patch: Option<Box<PlanPatch>>,
+}
+
+/// The changes of a dry run as a patch, which `git apply` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanPatch {
+    /// Its text as git writes it, every byte unchanged and nothing left out. Of contents that are not text it only says that
+    /// they differ.
+    pub text: Vec<u8>,
+    /// The files of the report, from 0, whose changes no patch can tell: folders, and modes that git does not record.
+    pub untold: Vec<usize>,
 }
 
 /// A transaction that another one reverts.

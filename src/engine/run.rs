@@ -101,6 +101,8 @@ pub struct Run<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// The most bytes of a file's diff in a report.
     pub(crate) diff_bytes: usize,
+    /// True if a dry run makes a patch.
+    pub(crate) wants_patch: bool,
 }
 
 impl<'a> Run<'a> {
@@ -118,11 +120,16 @@ impl<'a> Run<'a> {
     pub const fn diffs_up_to(self, bytes: usize) -> Self {
         Self { diff_bytes: bytes, ..self }
     }
+
+    /// Has a dry run, or a preview, make a patch: [`Report::patch`](crate::Report::patch).
+    pub const fn with_patch(self) -> Self {
+        Self { wants_patch: true, ..self }
+    }
 }
 
 impl Default for Run<'_> {
     fn default() -> Self {
-        Self { cancel: &NEVER, observer: &Unobserved, diff_bytes: limits::DIFF_BYTES }
+        Self { cancel: &NEVER, observer: &Unobserved, diff_bytes: limits::DIFF_BYTES, wants_patch: false }
     }
 }
 

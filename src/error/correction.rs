@@ -66,6 +66,8 @@ pub enum Correction {
     RestoreRoot,
     /// Undo what others have committed since, too.
     AllCallers,
+    /// Replace the file that is there.
+    Force,
 }
 
 impl fmt::Display for Correction {
@@ -103,6 +105,7 @@ impl fmt::Display for Correction {
             Self::ByHand => f.write_str("change the files in Detail::Conflicts by hand"),
             Self::OneCallEach => f.write_str("a request for each workspace"),
             Self::RestoreRoot => f.write_str("put the root back, or open an engine where it is now"),
+            Self::Force => f.write_str("IfExists::Replace"),
             Self::AllCallers => f.write_str("Engine::undo_since(…) that wants those of others, too"),
         }
     }

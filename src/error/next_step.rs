@@ -91,6 +91,8 @@ pub enum NextStep {
     Doctor,
     /// Have commits survive a killed process only.
     ProcessOnly,
+    /// Have names change places step by step.
+    SwapAside,
     /// Give the engine a folder for this user's states that it can write to.
     UserState,
     /// Let the check run in the tree itself.
@@ -161,6 +163,7 @@ impl fmt::Display for NextStep {
             }
             Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
             Self::ProcessOnly => f.write_str("Settings::durability(Durability::Process)"),
+            Self::SwapAside => f.write_str("Settings::swap(Swap::Aside)"),
             Self::UserState => f.write_str("Settings::user_state(…) with a folder that can be written to"),
             Self::CheckInTree => f.write_str("Settings::check_in(CheckIn::Tree)"),
             Self::RunAgain => f.write_str("Engine::run_program(…) again"),

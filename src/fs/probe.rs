@@ -23,6 +23,8 @@ pub struct Guarantees {
     pub keeps_existing: bool,
     /// How names can change places step by step, if in any way.
     pub stepwise: Option<SwapMethod>,
+    /// A file keeps its inode number when it gets another name.
+    pub keeps_file_numbers: bool,
     /// Files have a birth time, by which a journal that was copied here is recognised as a copy.
     pub birth_times: bool,
     /// A folder can be locked against other processes.
@@ -86,6 +88,7 @@ fn guarantees_of(scratch: &Path) -> io::Result<Guarantees> {
         exchanges: exchanges(&fs, &inside)?,
         keeps_existing: keeps_existing(&fs, &inside)?,
         stepwise: stepwise_method(&fs, &inside)?,
+        keeps_file_numbers: keeps_file_numbers(&fs, &inside)?,
         birth_times: fs.stat_handle(&inside)?.identity.born.is_some(),
         locks: locks(&fs, &inside)?,
         shares_copies: shares_copies(&fs, &inside)?,
@@ -135,6 +138,15 @@ fn links(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     }
     fs.unlink(pair.second.name())?;
     Ok(supported(fs.link(pair.first.name(), pair.second.name()))? && pair.identities()? == (before.0, before.0))
+}
+
+/// Returns whether a file keeps its inode number when it gets another name. Where it does not, nothing tells a file from
+/// another one that takes its place, and names change places in no way that keeps the promise.
+pub fn keeps_file_numbers(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = ProbePair::new(fs, folder)?;
+    let before = pair.identities()?;
+    fs.rename(pair.first.name(), pair.second.name(), Rename::Replace)?;
+    Ok(pair.identities()? == (None, before.0))
 }
 
 /// Returns whether names in `folder` can be exchanged in one step.

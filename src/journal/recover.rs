@@ -167,9 +167,9 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
         Some(before) => States::new(Some(before), None).tell(target) == PlaceState::Old,
         None => matches!(target, Seen::Folder(_)),
     };
-    // An overlay has given it another birth time when the swap copied it up.
-    let is_it = |original| is(target, original) || is_old && has_number_of(target, original);
-    if slot != Seen::Missing || !record.change.original().is_some_and(is_it) {
+    let is_it =
+        record.change.original().is_some_and(|original| is(target, original)) || is_original_back(record, target);
+    if slot != Seen::Missing || !is_it {
         // A formatter that changes nothing saves the new content in another file, which is the check's.
         let is_saved_anew = record.change.staged().is_some_and(|staged| !is(target, staged));
         return match classify(record, observed) {
@@ -325,6 +325,18 @@ pub fn is_original(record: &Record, seen: Seen) -> bool {
             || States::new(record.change.before(), None).tell(seen) == PlaceState::Old)
 }
 
+/// Returns whether this is the original as it was, wherever it has been meanwhile: an overlay gives a file or a folder another
+/// birth time when it copies it up, and the first one again if a power loss takes the copy, but not another number.
+#[must_use]
+pub fn is_original_back(record: &Record, seen: Seen) -> bool {
+    let has_number = record.change.original().is_some_and(|original| has_number_of(seen, original));
+    let is_old = match seen {
+        Seen::Folder(_) | Seen::Filled(_) => record.change.folder_before().is_some(),
+        _ => States::new(record.change.before(), None).tell(seen) == PlaceState::Old,
+    };
+    is_original(record, seen) || has_number && is_old
+}
+
 /// Returns whether nothing verifies that an entry was not swapped: neither is its original, changed or not, at the
 /// target, nor what was staged in the slot. A create and a folder had no original: with an empty slot, what is at the
 /// target may be what was swapped, as another program has saved it since.
@@ -333,7 +345,7 @@ pub fn is_in_doubt(record: &Record, observed: &Observed) -> bool {
     let Observed { target, slot } = *observed;
     let Some(original) = record.change.original() else { return slot == Seen::Missing && target != Seen::Missing };
     let states = States::new(record.change.before(), None);
-    let is_old = is(target, original) || states.tell(target) == PlaceState::Old;
+    let is_old = is(target, original) || states.tell(target) == PlaceState::Old || is_original_back(record, target);
     let is_unswapped = match record.change.staged() {
         Some(staged) => is(slot, staged),
         // Of a delete, the original in the slot, changed or not, proves that it was swapped.
@@ -399,10 +411,7 @@ pub fn is(seen: Seen, identity: &Identity) -> bool {
 
 /// Returns whether the inode has this number, whenever it was born.
 fn has_number_of(seen: Seen, identity: &Identity) -> bool {
-    match seen {
-        Seen::File { identity: seen, .. } => seen.inode == identity.inode,
-        Seen::Folder(_) | Seen::Filled(_) | Seen::Missing | Seen::Other => false,
-    }
+    seen.identity().is_some_and(|seen| seen.inode == identity.inode)
 }
 
 /// Returns whether a journal's own folder, `id`, is the one in which it was written: by inode and birth time; without

@@ -40,6 +40,7 @@ pub(super) fn words(step: &NextStep) -> String {
         }
         NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
         NextStep::ProcessOnly => "ask the user to start the server with --durability process".to_owned(),
+        NextStep::SwapAside => "ask the user to start the server with --swap aside".to_owned(),
         NextStep::UserState => {
             "ask the user to start the server with XDG_STATE_HOME set to a folder that it can write to".to_owned()
         }
@@ -124,6 +125,7 @@ fn corrected(correction: &Correction) -> String {
         Correction::RestoreRoot => {
             "ask the user to put the root folder back, or to start the server where it is now".to_owned()
         }
+        Correction::Force => "give if_exists: \"replace\", or choose another path".to_owned(),
         Correction::AllCallers => {
             "call undo_transaction with all_callers: true, which undoes those of other connections, too".to_owned()
         }

@@ -243,6 +243,8 @@ pub fn quoted_name(name: &[u8]) -> Vec<u8> {
     for byte in name {
         match byte {
             b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
+            b'\n' => quoted.push_str("\\n"),
+            b'\t' => quoted.push_str("\\t"),
             // Writing to a string does not fail.
             byte if byte.is_ascii_graphic() || *byte == b' ' => quoted.push(char::from(*byte)),
             byte => drop(write!(quoted, "\\{byte:03o}")),

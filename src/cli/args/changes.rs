@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::TransactionArgs;
 use crate::charset::Charset;
 use crate::request::edit::Matching;
 
@@ -68,14 +69,21 @@ pub(crate) struct InputArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
-    /// The file
-    pub(crate) file: PathBuf,
+    /// The files; in each the text is replaced, or nothing is changed
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// The text to replace; it must occur exactly once
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) old: OsString,
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "old_file")]
+    pub(crate) old: Option<OsString>,
     /// The replacement
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) new: OsString,
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "new_file")]
+    pub(crate) new: Option<OsString>,
+    /// The file whose whole content is the text to replace
+    #[arg(long, value_name = "F", conflicts_with = "old")]
+    pub(crate) old_file: Option<PathBuf>,
+    /// The file whose whole content is the replacement
+    #[arg(long, value_name = "F", conflicts_with = "new")]
+    pub(crate) new_file: Option<PathBuf>,
     /// Replace every occurrence; there must be at least one
     #[arg(long)]
     pub(crate) all: bool,
@@ -88,13 +96,11 @@ pub(crate) struct EditArgs {
     /// The encoding of the file, like windows-1252 or koi8-r [default: UTF-8, or UTF-16 if the file has its mark]
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<Charset>,
-    /// Print the changes as a diff and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) transaction: TransactionArgs,
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ReplaceArgs {
     /// The text to replace, or with --regex a pattern in which ^ and $ match at lines; put -- before one that begins
     /// with a hyphen
@@ -121,7 +127,6 @@ pub(crate) struct ReplaceArgs {
     /// Refuse if more than N files would change
     #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
-    /// Print the changes as a diff and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) transaction: TransactionArgs,
 }

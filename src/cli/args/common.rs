@@ -11,6 +11,10 @@ use clap::{Args, ColorChoice, ValueEnum};
 #[command(next_help_heading = "Common options")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Common {
+    /// Change to this folder first; repeatable
+    #[arg(short = 'C', global = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+
     /// The workspace [default: the project around the current folder]
     #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env = true)]
     pub(crate) root: Option<PathBuf>,
@@ -98,7 +102,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env = true, value_parser = yes_or_no)]
     pub(crate) allow_set_id: bool,
 
-    /// Neither read nor write files that match this line of a .gitignore; repeatable
+    /// Neither read nor write files matching this .gitignore line; repeatable
     #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) deny: Vec<String>,
 

@@ -12,13 +12,29 @@ Examples:
   git diff | txedit --root ../other apply -";
 
 pub(super) const EDIT: &str = "\
-Example:
-  txedit edit src/main.rs --old 'greet::greet()' --new 'greet::welcome()'";
+Examples:
+  txedit edit src/main.rs --old 'greet::greet()' --new 'greet::welcome()'
+  txedit edit src/greet.rs src/main.rs --old greet --new welcome --all";
 
 pub(super) const REPLACE: &str = "\
 Examples:
   txedit replace --word greet welcome src --glob '*.rs' --expected-matches 4
   txedit replace --regex 'fn (\\w+)' 'pub fn $1' src/main.rs --dry-run";
+
+pub(super) const CREATE: &str = "\
+Examples:
+  txedit create CHANGES.md --text '- greet is called welcome'
+  date | txedit create --force src/built.txt";
+
+pub(super) const MV: &str = "\
+Examples:
+  txedit mv src/greet.rs src/welcome.rs
+  txedit mv src library --label 'src is called library'";
+
+pub(super) const RM: &str = "\
+Examples:
+  txedit rm src/greet.rs
+  txedit rm -r src --dry-run";
 
 pub(super) const RUN: &str = "\
 Examples:
@@ -47,8 +63,9 @@ Example:
 
 pub(super) const SHOW: &str = "\
 Examples:
+  txedit show
   txedit show \"$id\" --stat
-  txedit show \"$id\" --format git > change.patch";
+  txedit show @ --format git > change.patch";
 
 pub(super) const UNDO: &str = "\
 Example:

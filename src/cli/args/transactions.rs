@@ -64,8 +64,8 @@ pub(crate) struct LogArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The transaction, as in the log
-    pub(crate) id: String,
+    /// The transaction [default: the newest]
+    pub(crate) id: Option<String>,
     /// Print line counts instead of the diff
     #[arg(long)]
     pub(crate) stat: bool,

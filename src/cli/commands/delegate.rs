@@ -5,19 +5,22 @@ use std::path::PathBuf;
 use super::transact;
 use crate::cli::args::{AskArgs, DelegateCommand};
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::{self, CommonOptions};
 use crate::cli::output::{Answer, NAME, NOTE, count, diff, styled};
 use crate::cli::report;
 use crate::delegate::{
     Analyze, DelegateSettings, DelegateSuccess, Delegated, Delegation, Flags, Implement, Refactor, Task, Verify,
 };
+use crate::engine::Engine;
+use crate::engine::ids::IdScope;
 use crate::error::Result;
 use crate::fs::input;
 use crate::limits;
 
 pub(super) fn run(command: &DelegateCommand, options: &CommonOptions) -> Result<Answer, Failure> {
-    let (task, ask) = asked(command, options)?;
     let engine = options.engine()?;
+    let (task, ask) = asked(command, &engine, options)?;
     let flags = Flags {
         model: ask.model.clone(),
         timeout: ask.timeout,
@@ -43,7 +46,7 @@ pub(super) fn run(command: &DelegateCommand, options: &CommonOptions) -> Result<
 }
 
 /// The task, and the arguments that all tasks share.
-fn asked<'a>(command: &'a DelegateCommand, options: &CommonOptions) -> Result<(Task, &'a AskArgs)> {
+fn asked<'a>(command: &'a DelegateCommand, engine: &Engine, options: &CommonOptions) -> Result<(Task, &'a AskArgs)> {
     let of = |ask: &AskArgs| -> Result<(Option<String>, Option<Vec<String>>)> {
         Ok((Some(prompt(&ask.prompt)?), Some(files(&ask.files, options)?)))
     };
@@ -67,7 +70,8 @@ fn asked<'a>(command: &'a DelegateCommand, options: &CommonOptions) -> Result<(T
         }
         DelegateCommand::Verify(args) => {
             let (prompt, files) = of(&args.ask)?;
-            let (requirements, transaction_id) = (args.requirements.clone(), args.transaction.clone());
+            let requirements = args.requirements.clone();
+            let transaction_id = ids::meant_if_any(args.transaction.as_deref(), IdScope::CommittedOrOpen, engine)?;
             (Task::try_from(Verify { prompt, files, requirements, transaction_id })?, &args.ask)
         }
     })
@@ -83,7 +87,7 @@ fn prompt(typed: &str) -> Result<String> {
 
 /// Absolute paths, like those that a client of the MCP server sends.
 fn files(typed: &[PathBuf], options: &CommonOptions) -> Result<Vec<String>> {
-    let name = |path: &PathBuf| options.absolute(path).into_os_string().into_string();
+    let name = |path: &PathBuf| options.in_workspace(path).into_os_string().into_string();
     let names: Result<_, _> = typed.iter().map(name).collect();
     names.map_err(|_| options::usage("--file", "a path that is not UTF-8 cannot be shown to a delegate"))
 }

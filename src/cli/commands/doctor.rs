@@ -164,6 +164,13 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
             "a new file gets its name as a second one, which replaces nothing either",
         ),
         fact(
+            "keeps_file_numbers",
+            found.keeps_file_numbers,
+            swap.is_none(),
+            "a file keeps its inode number when it is renamed",
+            "nothing tells a file from another one in its place: unionfs and mergerfs keep numbers with -o use_ino",
+        ),
+        fact(
             "locks",
             found.locks,
             true,

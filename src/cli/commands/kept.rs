@@ -8,8 +8,10 @@ use serde::Serialize;
 use super::transact;
 use crate::cli::args::KeptCommand;
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, styled};
+use crate::engine::ids::IdScope;
 use crate::engine::report::Kept;
 use crate::error::{self, Result};
 use crate::path::{one_line, shown};
@@ -28,14 +30,16 @@ pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answ
             Ok(Answer::new(&history::KeptList::from(&kept[..]), text)?.noting(note))
         }
         KeptCommand::Restore { id, path } => {
-            let path = path.as_ref().map(|path| options.absolute(path));
-            let report = transact::watched(options, |run| engine.kept_restore(id, path.as_deref(), run))?;
+            let id = ids::meant(id, IdScope::Kept, &engine)?;
+            let path = path.as_ref().map(|path| options.in_workspace(path));
+            let report = transact::watched(options, |run| engine.kept_restore(&id, path.as_deref(), run))?;
             Ok(transact::answer_without_request(&report, "restored by", options)?)
         }
         KeptCommand::Drop { id } => {
-            engine.kept_drop(id)?;
-            let text = format!("deleted {}\n", styled(NAME, id));
-            let json = DroppedJson { success: true, transaction_id: id, dropped: true };
+            let id = ids::meant(id, IdScope::Kept, &engine)?;
+            engine.kept_drop(&id)?;
+            let text = format!("deleted {}\n", styled(NAME, &id));
+            let json = DroppedJson { success: true, transaction_id: &id, dropped: true };
             Ok(Answer::new(&json, text)?.having_done(Some(format!("deleted what {id} kept"))))
         }
     }

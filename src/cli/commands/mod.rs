@@ -7,6 +7,7 @@ use super::output::Answer;
 
 mod apply;
 mod completions;
+mod create;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod doctor;
@@ -19,9 +20,11 @@ mod log;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod mv;
 mod open;
 mod recover;
 mod replace;
+mod rm;
 mod run;
 mod schema;
 mod show;
@@ -37,6 +40,9 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Apply(args) => apply::run(args, options),
         Command::Edit(args) => edit::run(args, options),
         Command::Replace(args) => replace::run(args, options),
+        Command::Create(args) => create::run(args, options),
+        Command::Mv(args) => mv::run(args, options),
+        Command::Rm(args) => rm::run(args, options),
         Command::Run(args) => run::run(args, options),
         Command::Log(args) => log::run(args, options),
         Command::Show(args) => show::run(args, options),

@@ -7,9 +7,11 @@ use super::apply::{Input, explained};
 use super::transact;
 use crate::cli::args::{CommitArgs, OpenArgs, StageArgs};
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
+use crate::engine::ids::IdScope;
 use crate::engine::report::{Overlap, Report, Staged};
 use crate::error::Result;
 use crate::path::{listed, shown};
@@ -24,8 +26,10 @@ pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer,
     }
     let Input { mut request, patch } = input;
     request.dry_run |= args.input.dry_run;
-    let id = args.transaction.as_deref();
-    let staged = options.engine().and_then(|engine| transact::watched(options, |run| engine.stage(&request, id, run)));
+    let staged = options.engine().and_then(|engine| {
+        let id = ids::meant_if_any(args.transaction.as_deref(), IdScope::Open, &engine)?;
+        transact::watched(options, |run| engine.stage(&request, id.as_deref(), run))
+    });
     let staged = match staged {
         Ok(staged) => staged,
         Err(error) => return Err(explained(Failure::of(request, Shape::Multi)(error), patch.as_ref())),
@@ -72,25 +76,29 @@ pub(super) fn overlap_notes(overlaps: &[Overlap]) -> impl Iterator<Item = String
 
 pub(super) fn preview(args: &OpenArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    let preview = transact::watched(options, |run| engine.preview(&args.id, run))?;
+    let id = ids::meant(&args.id, IdScope::Open, &engine)?;
+    let preview = transact::watched(options, |run| engine.preview(&id, run))?;
     let text = report::for_people(&preview.report, "", options);
     let mut notes = report::notes(&preview.report, options);
     notes.push(format!("plan hash {}", preview.plan_hash));
-    Ok(Answer::new(&open::PreviewJson::from(&preview), text)?.noting(notes))
+    let answer = Answer::new(&open::PreviewJson::from(&preview), text)?;
+    Ok(transact::showing_changes(answer, &preview.report, options).noting(notes))
 }
 
 pub(super) fn commit(args: &CommitArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    let report = transact::watched(options, |run| engine.commit_staged(&args.id, args.plan_hash, None, run))?;
+    let id = ids::meant(&args.id, IdScope::Open, &engine)?;
+    let report = transact::watched(options, |run| engine.commit_staged(&id, args.plan_hash, None, run))?;
     Ok(transact::answer_without_request(&report, "committed", options)?)
 }
 
 pub(super) fn roll_back(args: &OpenArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    let warnings = transact::watched(options, |run| engine.roll_back(&args.id, run))?;
+    let id = ids::meant(&args.id, IdScope::Open, &engine)?;
+    let warnings = transact::watched(options, |run| engine.roll_back(&id, run))?;
     let mut text = String::new();
-    let _ = writeln!(text, "discarded {}; no file was changed", styled(NAME, &args.id));
+    let _ = writeln!(text, "discarded {}; no file was changed", styled(NAME, &id));
     let notes: Vec<_> = warnings.iter().map(|warning| report::warning_of(warning)).collect();
     let answer = Answer::new(&DoneJson::warning_of(warnings), text)?.noting(notes);
-    Ok(answer.having_done(Some(format!("discarded {}", args.id))))
+    Ok(answer.having_done(Some(format!("discarded {id}"))))
 }

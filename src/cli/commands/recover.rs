@@ -10,7 +10,8 @@ use crate::cli::args::{DecisionArgs, RecoverArgs};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
-use crate::cli::{exit, next_step, signals};
+use crate::cli::{exit, ids, next_step, signals};
+use crate::engine::ids::IdScope;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
@@ -22,7 +23,8 @@ use crate::wire::{self, history::Recovery};
 
 pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    let id = args.id.as_deref();
+    let id = ids::meant_if_any(args.id.as_deref(), IdScope::Interrupted, &engine)?;
+    let id = id.as_deref();
     let how = RecoverOptions {
         decision: decision(&args.decision),
         plan_only: args.plan,

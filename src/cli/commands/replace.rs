@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let root = engine.root().to_owned();
     let is_inside = options.current.starts_with(&root);
     let tree = SearchTree {
-        paths: args.paths.iter().map(|path| options.absolute(path)).collect(),
+        paths: args.paths.iter().map(|path| options.in_workspace(path)).collect(),
         base: if is_inside { options.current.clone() } else { root.clone() },
         root,
         globs: args.globs.clone(),
@@ -40,7 +40,8 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files };
     let find = |run: Run<'_>| {
         let mut found = replace::search(&query, &tree, guard, run.cancel)?;
-        found.request.dry_run = args.dry_run;
+        found.request.dry_run = args.transaction.dry_run;
+        found.request.label.clone_from(&args.transaction.label);
         Ok(found)
     };
     let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(|| find(run), run)))?;
@@ -77,5 +78,7 @@ fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Res
     if found.binary > 0 {
         notes.push(format!("{} skipped", count(found.binary, "binary file")));
     }
-    Ok(Answer::new(&json, text)?.noting(notes).having_done(transact::done(report, "committed")))
+    let answer = Answer::new(&json, text)?;
+    let answer = transact::showing_changes(answer, report, options);
+    Ok(answer.noting(notes).having_done(transact::done(report, "committed")))
 }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Fai
     if args.stage {
         return stage(&engine, &program, options);
     }
-    let report = transact::unwatched(|run| engine.run_program(&program, run))?;
+    let report = transact::unwatched(options, |run| engine.run_program(&program, run))?;
     let (text, done) = (report::for_people(&report, "committed", options), transact::done(&report, "committed"));
     let mut notes: Vec<String> = report.program.as_deref().into_iter().flat_map(notes).collect();
     notes.extend(report::notes(&report, options));
@@ -42,12 +42,13 @@ pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Fai
     } else {
         Answer::for_people(text)
     };
+    let answer = transact::showing_changes(answer, &report, options);
     Ok(answer.noting(notes).having_done(done))
 }
 
 /// Opens a transaction. Its id is all that is printed as output.
 fn stage(engine: &Engine, program: &Program, options: &CommonOptions) -> Result<Answer, Failure> {
-    let staged = transact::unwatched(|run| engine.stage_program(program, run))?;
+    let staged = transact::unwatched(options, |run| engine.stage_program(program, run))?;
     let Staged { id, expires, report, .. } = &staged;
     let text = id.as_ref().map_or_else(String::new, |id| format!("{}\n", styled(NAME, id)));
     let mut notes: Vec<String> = report.program.as_deref().into_iter().flat_map(notes).collect();

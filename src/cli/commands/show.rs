@@ -1,26 +1,34 @@
-//! `txedit show ID`.
+//! `txedit show [ID]`.
 
 use std::fmt::Write as _;
 
 use super::log::{self, files, push};
 use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
+use crate::engine::ids::IdScope;
+use crate::engine::report::ShownFile;
 use crate::error::Result;
 use crate::path;
 use crate::wire::history;
 
 pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    let id = match &args.id {
+        Some(id) => ids::meant(id, IdScope::Committed, &engine)?,
+        None => ids::newest(&engine)?,
+    };
     if let Some(ShowFormat::Git) = args.format {
-        let patch = options.engine()?.git_patch(&args.id)?;
-        let mut answer = Answer::new(&history::PatchJson::new(&args.id, &patch), "")?;
+        let patch = engine.git_patch(&id)?;
+        let mut answer = Answer::new(&history::PatchJson::new(&id, &patch), "")?;
         answer.raw = Some(patch);
-        return Ok(answer);
+        return Ok(answer.paged());
     }
-    let mut shown = options.engine()?.show(&args.id)?;
+    let mut shown = engine.show(&id)?;
     let mut text = String::new();
-    push(&mut text, &shown.logged);
+    push(&mut text, &shown.logged, None, |id| id);
     let kinds = shown.files.iter().map(|file| file.kind.len()).max().unwrap_or(0).max(7);
     let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {
@@ -46,12 +54,22 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     if args.stat {
         shown.files.iter_mut().for_each(|file| file.diff.clear());
     }
-    for file in shown.files.iter().filter(|file| !file.diff.is_empty()) {
+    // What no patch can tell, or not wholly, is told file by file.
+    let patch = if args.stat || options.json { None } else { engine.git_patch(&id).ok() };
+    match patch {
+        Some(patch) if patch.is_empty() => {}
+        Some(patch) => drop(write!(text, "\n{}", diff(&String::from_utf8_lossy(&patch)))),
+        None => push_diffs(&mut text, &shown.files),
+    }
+    let notes = log::warnings([&shown.logged]);
+    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes).paged())
+}
+
+fn push_diffs(text: &mut String, files: &[ShownFile]) {
+    for file in files.iter().filter(|file| !file.diff.is_empty()) {
         let _ = write!(text, "\n{}", diff(&file.diff));
         if !text.ends_with('\n') {
             text.push('\n');
         }
     }
-    let notes = log::warnings([&shown.logged]);
-    Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes))
 }

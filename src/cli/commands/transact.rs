@@ -1,14 +1,20 @@
 //! The common part of commands that change files: progress, cancellation, the report.
 
+use std::path::Path;
+
+use crate::cli::args::TransactionArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::Answer;
 use crate::cli::progress::CallProgress;
 use crate::cli::{report, signals};
-use crate::engine::Run;
 use crate::engine::report::Report;
-use crate::error::{Error, ErrorKind, Result};
-use crate::request::Request;
+use crate::engine::tree::ListedEntry;
+use crate::engine::{Engine, Run};
+use crate::error::{Correction, Detail, Error, ErrorKind, NextStep, Result};
+use crate::path::shown;
+use crate::request::validate::{self, PathRule};
+use crate::request::{FileRequest, Request};
 use crate::wire::{self, Shape};
 
 /// Applies a request. A failure is told in this shape.
@@ -26,6 +32,40 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions)
     }
 }
 
+/// Applies the changes that a command made of its arguments, with absolute paths.
+pub(super) fn make(
+    files: Vec<FileRequest>,
+    args: &TransactionArgs,
+    shape: Shape,
+    options: &CommonOptions,
+) -> Result<Answer, Failure> {
+    let request = Request { files, label: args.label.clone(), dry_run: args.dry_run, ..Request::default() };
+    match validate::check(&request, PathRule::Absolute) {
+        Ok(()) => apply(request, shape, options),
+        Err(error) => Err(Failure::of(request, shape)(error)),
+    }
+}
+
+/// What is at a path of the command line, and in it. The root itself is refused: it is neither moved nor deleted.
+pub(super) fn part_of(engine: &Engine, path: &Path) -> Result<Vec<ListedEntry>> {
+    if engine.root().starts_with(path) {
+        return Err(usage("PATH", format!("{} is the root, or has it in it, and stays where it is", shown(path))));
+    }
+    engine.tree(path)
+}
+
+/// The failure with the way out where a file is there already, and the command could replace it.
+pub(super) fn or_force(mut failure: Failure, forced: bool) -> Failure {
+    let is_there = match failure.error.details() {
+        Detail::Findings(findings) => findings.iter().any(|finding| finding.kind == ErrorKind::FileExists),
+        _ => failure.error.kind() == ErrorKind::FileExists,
+    };
+    if is_there && !forced {
+        failure.error = failure.error.with_next([NextStep::Correct(Correction::Force)]);
+    }
+    failure
+}
+
 /// The error for a check in a plan, which is a command of whoever wrote the plan.
 fn not_allowed(command: &str) -> Error {
     let message = format!(
@@ -37,17 +77,23 @@ fn not_allowed(command: &str) -> Error {
 
 /// Makes a call with a progress bar; signals cancel it.
 pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    watched_by(&CallProgress::start(options.quiet), call)
+    watched_by(&CallProgress::start(options.quiet), options, call)
 }
 
 /// The same without a progress bar: the terminal is another program's.
-pub(super) fn unwatched<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    watched_by(&CallProgress::start(true), call)
+pub(super) fn unwatched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    watched_by(&CallProgress::start(true), options, call)
 }
 
-fn watched_by<T>(progress: &CallProgress, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+fn watched_by<T>(
+    progress: &CallProgress,
+    options: &CommonOptions,
+    call: impl FnOnce(Run<'_>) -> Result<T>,
+) -> Result<T> {
     let cancel = signals::cancel_token()?;
-    call(Run::default().cancelled_by(&cancel).observed_by(progress))
+    let run = Run::default().cancelled_by(&cancel).observed_by(progress);
+    // An answer for scripts has diffs of its own.
+    call(if options.json { run } else { run.with_patch() })
 }
 
 /// The answer for the report of a request; `verb` stands before the transaction's id.
@@ -55,7 +101,14 @@ pub(super) fn answer(report: &Report, request: &Request, verb: &str, options: &C
     let text = report::for_people(report, verb, options);
     let answer =
         if options.json { Answer::new(&wire::success_multi(report, request), text)? } else { Answer::for_people(text) };
+    let answer = showing_changes(answer, report, options);
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
+}
+
+/// The answer with the changes that would be made, where it tells them.
+pub(super) fn showing_changes(answer: Answer, report: &Report, options: &CommonOptions) -> Answer {
+    let raw = report::raw(report, options);
+    if report.dry_run { Answer { raw, ..answer }.paged() } else { answer }
 }
 
 /// The change that this call made, if any.

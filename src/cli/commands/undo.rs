@@ -3,25 +3,30 @@
 use super::transact;
 use crate::cli::args::{RedoArgs, RevertArgs, UndoArgs};
 use crate::cli::failure::Failure;
+use crate::cli::ids;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::engine::UndoOptions;
+use crate::engine::ids::IdScope;
 use crate::error::Result;
 
 pub(super) fn run(args: &UndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
-    let report = transact::watched(options, |run| match (&args.since, args.last, &args.session) {
+    let id = ids::meant_if_any(args.id.as_deref(), IdScope::CommittedOrOpen, &engine)?;
+    let since = args.since.as_ref().map(|since| ids::meant_or_time(since, &engine)).transpose()?;
+    let report = transact::watched(options, |run| match (&since, args.last, &args.session) {
         (Some(since), ..) => engine.undo_since(since, &|_, _| true, &how, run),
         (_, Some(count), _) => engine.undo_last(count, &how, run),
         (.., Some(session)) => engine.undo_session(session, &how, run),
-        (None, None, None) => engine.undo_with(args.id.as_deref(), &how, run),
+        (None, None, None) => engine.undo_with(id.as_deref(), &how, run),
     })?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }
 
 pub(super) fn redo(args: &RedoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
-    let report = transact::watched(options, |run| engine.redo(args.id.as_deref(), &how, run))?;
+    let id = ids::meant_if_any(args.id.as_deref(), IdScope::Committed, &engine)?;
+    let report = transact::watched(options, |run| engine.redo(id.as_deref(), &how, run))?;
     Ok(transact::answer_without_request(&report, "redone by", options)?)
 }
 

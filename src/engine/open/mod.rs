@@ -90,7 +90,8 @@ impl Engine {
         let mut warnings = Vec::new();
         let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
         settle::tell(&mut files, rebased);
-        let report = Report { dry_run: true, files, warnings, ..Report::default() };
+        let patch = self.patch_if_wanted(&prepared, &files, run)?;
+        let report = Report { dry_run: true, files, warnings, patch, ..Report::default() };
         Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
     }
 

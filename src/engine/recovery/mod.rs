@@ -292,7 +292,14 @@ fn act(
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
             let journal_state = transaction.journal_state;
             let insisted = wish == Wish::Forward;
-            let Some(finished) = finish::finish(transaction, &ready, insisted)? else { return Ok(None) };
+            let finished = match finish::finish(transaction, &ready, insisted) {
+                // Whether a folder of an overlay's lower layer can be moved is only found out by trying.
+                Err(error) if is_immovable(&error) && journal_state == JournalState::Sealed && !insisted => {
+                    return roll_back(transaction, classes, run).map(Some);
+                }
+                finished => finished?,
+            };
+            let Some(finished) = finished else { return Ok(None) };
             // Only now: another program may have changed a file since the decision.
             let now = finished.classes.as_deref().unwrap_or(classes);
             if forward::tell(transaction, journal_state, [classes, now], insisted, &mut report) {
@@ -301,17 +308,28 @@ fn act(
             report.remarks.extend(finished.warnings);
             report
         }
-        RecoveryDecision::Back => {
-            let report = describe(transaction, classes, RecoveryAction::RolledBack);
-            let undone = walk::roll_back(transaction, true, run)?;
-            rolled_back(transaction, undone, report)
-        }
+        RecoveryDecision::Back => roll_back(transaction, classes, run)?,
         RecoveryDecision::Drop => {
             let report = describe(transaction, classes, RecoveryAction::Dropped);
             Recovered { kept: drop_unswapped(transaction)?, ..report }
         }
         RecoveryDecision::Wait => Recovered { action: RecoveryAction::Left, ..decided.report.clone() },
     }))
+}
+
+fn roll_back(
+    transaction: &mut TransactionFolder<'_>,
+    classes: &IndexVec<EntryIndex, Class>,
+    run: Run<'_>,
+) -> Result<Recovered> {
+    let report = describe(transaction, classes, RecoveryAction::RolledBack);
+    let undone = walk::roll_back(transaction, true, run)?;
+    Ok(rolled_back(transaction, undone, report))
+}
+
+/// Returns whether the file system does not move a folder, so that the transaction can only go back.
+fn is_immovable(error: &Error) -> bool {
+    error.kind() == ErrorKind::CrossDevice
 }
 
 fn keeps_writing(id: &str) -> Error {

@@ -216,7 +216,8 @@ impl Engine {
         };
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
-            let report = Report { dry_run: true, files, reverts, warnings, ..Report::default() };
+            let patch = self.patch_if_wanted(&prepared, &files, run)?;
+            let report = Report { dry_run: true, files, reverts, warnings, patch, ..Report::default() };
             return Ok(Transaction::done(self, report, run));
         };
         let ready = Ready { prepared, locks, found: found.clone() };

@@ -13,7 +13,7 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
-use crate::journal::recover::{Class, Observed, Seen, is, is_original, is_original_gone};
+use crate::journal::recover::{Class, Observed, Seen, is, is_original_back, is_original_gone};
 use crate::journal::{JournalState, Record, RecordedChange, kept_name, slot_name};
 use metadata::{Handed, NewFileAt};
 
@@ -81,7 +81,10 @@ fn left_alone(record: &Record, observed: Observed, class: Class, may_be_swapped:
             EntryRollback::Left("another program replaced it")
         }
         // It was put back before a crash, in exchange for what another program had put there.
-        (Class::Unknown, _) if is_original(record, observed.target) => EntryRollback::Aside(ASIDE),
+        (Class::Unknown, _) if is_original_back(record, observed.target) && observed.slot == Seen::Missing => {
+            EntryRollback::Old
+        }
+        (Class::Unknown, _) if is_original_back(record, observed.target) => EntryRollback::Aside(ASIDE),
         (Class::Unknown, _) => EntryRollback::Left("neither its old nor its new content is there"),
         (Class::Same, _) if is_staged => EntryRollback::Left("another program wrote the new content into its original"),
         (Class::Before | Class::Same, _) => EntryRollback::Theirs,

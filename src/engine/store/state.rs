@@ -132,6 +132,10 @@ impl StateLookup {
 const CANNOT_EXCHANGE: &str = "two names cannot be exchanged (renameat2 RENAME_EXCHANGE)";
 const CANNOT_MOVE: &str = "a name cannot be taken only where it is free (renameat2 RENAME_NOREPLACE, or link)";
 
+/// How a file system by a program is made to keep the numbers of its files.
+pub(crate) const USE_INO: &str =
+    "mount it so that it keeps them (unionfs: -o use_ino; mergerfs: -o use_ino,inodecalc=passthrough)";
+
 /// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
@@ -306,7 +310,17 @@ impl StateFolder {
 
     fn cannot_swap(&self, why: &str) -> Error {
         let root = self.workspace.root.path();
-        let message = format!("{why} in {}: its file system cannot, or a sandbox forbids it", root.display());
+        let keeps_numbers = probe::keeps_file_numbers(self.workspace.fs(), &self.folder).unwrap_or(true);
+        let message = if keeps_numbers {
+            format!("{why} in {}: its file system cannot, or a sandbox forbids it", root.display())
+        } else {
+            format!(
+                "{} is on {}, which gives a file another number with each name, so that nothing tells it from one that \
+                 another program puts in its place: {USE_INO}",
+                root.display(),
+                self.file_system().map_or("a file system", |system| &system.name)
+            )
+        };
         Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor])
     }
 
@@ -358,7 +372,7 @@ impl StateFolder {
     }
 
     /// Remembers a failed sync: what it was about must not be synced again, or be taken for durable.
-    pub(crate) fn noting<T>(&self, synced: Result<T>) -> Result<T> {
+    pub(crate) fn noting<T, E>(&self, synced: std::result::Result<T, E>) -> std::result::Result<T, E> {
         synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
     }
 

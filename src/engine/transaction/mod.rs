@@ -215,8 +215,9 @@ impl Engine {
             return Ok(Report { dry_run: true, ..report });
         }
         let mut warnings = Vec::new();
-        let (_, files) = self.prepare_unlocked(request, found, &mut warnings, run)?;
-        Ok(Report { dry_run: true, files, warnings, ..Report::default() })
+        let (prepared, files) = self.prepare_unlocked(request, found, &mut warnings, run)?;
+        let patch = self.patch_if_wanted(&prepared, &files, run)?;
+        Ok(Report { dry_run: true, files, warnings, patch, ..Report::default() })
     }
 
     /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If

@@ -75,7 +75,10 @@ impl Fs for SimProcess {
             "stat",
             false,
             || name.path(),
-            |turn| Ok(turn.look(name)?.map(|id| turn.state.store.stat(id)).transpose()?),
+            |turn| {
+                let Some(id) = turn.look(name)? else { return Ok(None) };
+                Ok(Some(turn.state.store.stat_at(id, &name.path())?))
+            },
         )
     }
 
@@ -97,7 +100,7 @@ impl Fs for SimProcess {
             "stat_handle",
             false,
             || handle.path().to_owned(),
-            |turn| Ok(turn.state.store.stat(turn.id(handle)?)?),
+            |turn| Ok(turn.state.store.stat_at(turn.id(handle)?, handle.path())?),
         )
     }
 

@@ -66,6 +66,9 @@ pub struct Volume {
     /// The opposite of [`FileSystem::keeps_numbers`](super::super::FileSystem::keeps_numbers). The numbers stay the same
     /// nevertheless.
     pub is_layered: bool,
+    /// True if the number of a file goes by its name, so that a renamed file gets another one. Some file systems by
+    /// programs are so unless they are asked to keep numbers.
+    pub numbers_by_name: bool,
     /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,
 }
@@ -88,6 +91,7 @@ impl Default for Volume {
             no_whole_sync: false,
             syncs_to_cache: false,
             is_layered: false,
+            numbers_by_name: false,
             locks: true,
         }
     }

@@ -158,7 +158,22 @@ fn put_folder(to: &mut Vec<u8>, disk: &Disk, folder: Id, machine: &Machine, with
     }
 }
 
+/// The number of the file with this path where numbers go by name.
+fn number_of(path: &Path) -> u64 {
+    let digest = Digest::of(path.as_os_str().as_bytes());
+    digest.as_bytes().iter().take(6).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 impl Store {
+    /// The same as it is seen at this path.
+    pub(super) fn stat_at(&self, id: Id, path: &Path) -> Result<Stat, Errno> {
+        let mut stat = self.stat(id)?;
+        if self.machine.volume(stat.mount).numbers_by_name && stat.kind != FileKind::Folder {
+            stat.identity.inode = number_of(path);
+        }
+        Ok(stat)
+    }
+
     pub(super) fn stat(&self, id: Id) -> Result<Stat, Errno> {
         let node = self.node(id)?;
         let subfolders = |entries: &BTreeMap<_, Id>| {

@@ -30,8 +30,9 @@ impl ScenarioWorld {
         foreigners.forget_handles();
         // Foreign programs may lose their own unsynced changes of this act.
         let unsynced = foreigners.fresh.clone();
-        // Staged or rolled-back files may contain copies of what was lost, and need not stay.
-        let there: ContentMarks = [after.in_files(), after.kept(), after.originals()].into_iter().flatten().collect();
+        // Staged and rolled-back files may contain copies of what was lost, and need not stay; nor need new files of the act.
+        let in_files = marks_of(after.files.values().filter(|entry| !foreigners.is_new(entry)));
+        let there: ContentMarks = [in_files, after.kept(), after.originals()].into_iter().flatten().collect();
         foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
     }
 
@@ -106,7 +107,8 @@ impl ScenarioWorld {
         }
         self.is_alive(&look.in_reach()).map_err(&told)?;
         let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
-        recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
+        let moved = lock(&self.foreigners).ever_moved.clone();
+        recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files, &moved)).map_err(&told)?;
         // Of several that were interrupted, one may have gone forward before the next began, or have been whole already.
         if pending.waits && Arc::ptr_eq(first, &pending.seen) && self.look().journals() == pending.journals {
             let known = marks_of(first.values());
@@ -186,10 +188,11 @@ fn after_recovery(start: &ScenarioWorld, way: Decision, act: &ScenarioAct) -> Op
     Some(Arc::clone(&fork.look().files))
 }
 
-/// Judges whether files that a recovery reports as changed differ from those before the interrupted act.
-fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles) -> Judged {
+/// Judges whether files that a recovery reports as changed differ from those before the interrupted act. What others moved
+/// away may have been missing when the act read it, and be back since.
+fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles, moved: &BTreeSet<PathBuf>) -> Judged {
     let named = recovered.remarks.iter().filter_map(|part| part.split_once(" is not as it was: "));
-    for (path, _) in named {
+    for (path, _) in named.filter(|(path, _)| !moved.iter().any(|moved| Path::new(path).starts_with(moved))) {
         let (was, is) = (before.get(Path::new(path)), files.get(Path::new(path)));
         let timed = was.zip(is).map(|(was, is)| SimEntry { modified: was.modified, ..is.clone() });
         if was.is_some() && same(timed.as_ref(), was, true) {

@@ -57,6 +57,8 @@ pub(super) struct Foreigners {
     pub(super) were_here: bool,
     /// The paths that they ever changed or had open.
     pub(super) ever: BTreeSet<PathBuf>,
+    /// The paths that they ever moved something from or to.
+    pub(super) ever_moved: BTreeSet<PathBuf>,
     /// True if any of them did anything during an act.
     pub(super) meddled: bool,
     /// True if they do not exchange through symlinks: the effects elsewhere would be their own.
@@ -85,6 +87,7 @@ impl Foreigners {
             older: self.older.clone(),
             were_here: self.were_here,
             ever: self.ever.clone(),
+            ever_moved: self.ever_moved.clone(),
             meddled: self.meddled,
             stays_inside: self.stays_inside,
         }
@@ -165,6 +168,7 @@ impl Foreigners {
         self.ever.extend(self.touched.iter().cloned());
         if let ScenarioDeed::Move(from, to) | ScenarioDeed::Exchange(from, to) = deed {
             self.moved_since.extend([from, to].map(PathBuf::from));
+            self.ever_moved.extend([from, to].map(PathBuf::from));
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }
         self.were_here |= !matches!(deed, ScenarioDeed::Hold(..));
@@ -220,6 +224,12 @@ impl Foreigners {
             is_write && deed.paths().iter().any(|other| path.starts_with(other))
         };
         self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
+    }
+
+    /// Returns whether the act made this file: it was neither there before, nor did one of them leave it.
+    pub(super) fn is_new(&self, file: &SimEntry) -> bool {
+        let left = self.left.values().flatten().flatten();
+        !self.base.values().chain(left).any(|other| other.identity == file.identity)
     }
 
     /// Returns whether they changed metadata of a path.

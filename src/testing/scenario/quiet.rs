@@ -39,8 +39,10 @@ impl ScenarioWorld {
             _ => None,
         };
         let Some(ScenarioCommit { before, .. }) = since else { return Ok(()) };
-        // An undo of several gives a folder that stays its old metadata, of which a redo knows nothing.
-        let is_redo_of_several = report.reverts.iter().any(|it| self.is_of_several(&it.id));
+        // An undo of several gives a folder that stays its old metadata, of which a redo knows nothing, nor does another undo.
+        let is_since_several = matches!(act, ScenarioAct::UndoSince(back)
+            if self.committed.iter().rev().take(*back).any(|committed| committed.several));
+        let is_redo_of_several = is_since_several || report.reverts.iter().any(|it| self.is_of_several(&it.id));
         let is_folder = |path: &PathBuf| {
             [before, files].iter().all(|files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder))
         };

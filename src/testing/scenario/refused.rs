@@ -189,6 +189,7 @@ impl ScenarioRefusal<'_> {
         let is_as_recovered = || self.recovered.iter().any(|files| alike(self.files.get(path), files.get(path)));
         let is_fine = alike(self.files.get(path), self.expected.get(path))
             || self.is_told(path)
+            || self.is_other_name_of_told(path)
             || self.is_left(path)
             || is_as_recovered()
             || self.is_back(path)
@@ -197,6 +198,7 @@ impl ScenarioRefusal<'_> {
             || self.is_as_new(path)
             || self.was_recovered_before_it_moved(path)
             || self.went_with_the_new_one(path)
+            || self.is_beyond_a_symlink(path)
             || self.moved_with_the_new_one(path);
         if is_fine {
             return Ok(());
@@ -253,6 +255,16 @@ impl ScenarioRefusal<'_> {
                 (left_at == path || self.moved(left_at) == path) && (left.on_top || self.failed)
                     || left_at != path && path.starts_with(left_at)
             })
+    }
+
+    /// Returns whether others gave another name to the new file, and wrote into that, which the answer names.
+    fn is_other_name_of_told(&self, path: &Path) -> bool {
+        let is_it = |named: &Path| {
+            let [named, it] = [named, path].map(|path| self.files.get(path).map(|entry| entry.identity));
+            it.is_some() && named == it
+        };
+        let mut named = self.error.not_old().iter().filter_map(|left| left.path.strip_prefix(ROOT).ok());
+        named.any(|named| named != path && is_it(named))
     }
 
     /// Returns whether it is as the last of the others left it. Their changes of a requested file are theirs alone if
@@ -393,6 +405,15 @@ impl ScenarioRefusal<'_> {
             && content(theirs) == content(is)
     }
 
+    /// Returns whether it is as it was, and others changed metadata of a file that was in the place of a symlink then: without the
+    /// act they would have changed what that leads to.
+    fn is_beyond_a_symlink(&self, path: &Path) -> bool {
+        let was_symlink = |at: &Path| self.base.get(at).is_some_and(|entry| entry.kind == FileKind::Symlink);
+        let is_asked = |at: &str| self.asked.contains(Path::new(at)) && was_symlink(Path::new(at));
+        let is_such = |deed: &ScenarioDeed| deed.changes_metadata() && deed.paths().iter().any(|at| is_asked(at));
+        alike(self.files.get(path), self.base.get(path)) && self.foreigners.done.iter().any(|(deed, _)| is_such(deed))
+    }
+
     /// Returns whether others moved its folder away with the new content, and the old one is at its own path again.
     /// What they put there is kept.
     fn is_where_it_was(&self, path: &Path) -> bool {
@@ -405,7 +426,10 @@ impl ScenarioRefusal<'_> {
                 own.is_ok_and(|own| {
                     let at_check = self.at_check.as_ref().and_then(|files| files.get(&own));
                     let mut old = [self.base.get(&own), at_check].into_iter().flatten();
-                    let is_old = old.any(|old| alike(self.files.get(&self.moved(&own)), Some(old)));
+                    let is = self.files.get(&self.moved(&own));
+                    let is_given =
+                        |old: &SimEntry| self.foreigners.changed_metadata(&own) && content(is) == content(Some(old));
+                    let is_old = old.any(|old| alike(is, Some(old)) || is_given(old));
                     self.asked.contains(&own) && is_old && is_aside(to)
                 })
             };

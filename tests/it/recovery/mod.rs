@@ -3,6 +3,7 @@
 mod damaged;
 mod examined;
 mod half_done;
+mod immovable;
 mod journal_format;
 mod lost;
 mod partly;

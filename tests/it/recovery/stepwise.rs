@@ -131,3 +131,28 @@ fn no_promise_against_power_loss_is_made_where_nothing_keeps_it() {
     let asking_less = Engine::with_fs(Arc::new(sim.process(2)), Path::new("/w"), settings).unwrap();
     asking_less.apply(&edits(), Run::default()).unwrap();
 }
+
+/// The first commit may have been one outside of a sandbox.
+#[test]
+fn what_can_be_exchanged_no_more_is_refused_with_what_can_be_done() {
+    let sim = machine(|_| {});
+    engine(&sim, 1).apply(&edits(), Run::default()).unwrap();
+    sim.volume("/w", |volume| volume.exchange = false).unwrap();
+    let undo = |engine: Engine| engine.undo_last(1, &txedit::UndoOptions::default(), Run::default());
+    let error = undo(engine(&sim, 2)).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnsupportedFileSystem, Outcome::RolledBack), "{error}");
+    assert_eq!(error.next_steps(), [NextStep::SwapAside], "{error}");
+    let settings = Settings::default().lock_timeout(Duration::ZERO).swap(Swap::Aside);
+    let aside = Engine::with_fs(Arc::new(sim.process(3)), Path::new("/w"), settings).unwrap();
+    assert_eq!(undo(aside).unwrap().guarantee, Some(Guarantee::Aside));
+    assert_eq!(["a", "b"].map(|name| sim.read(Path::new("/w").join(name)).unwrap()), [b"old a", b"old b"]);
+}
+
+#[test]
+fn where_numbers_go_by_name_the_way_out_is_told_and_nothing_is_left() {
+    let sim = machine(|volume| (volume.exchange, volume.numbers_by_name) = (false, true));
+    let error = engine(&sim, 1).apply(&edits(), Run::default()).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnsupportedFileSystem, Outcome::Unchanged), "{error}");
+    assert!(error.message().contains("use_ino"), "{error}");
+    assert!(!sim.exists("/w/.txedit"));
+}

@@ -24,8 +24,8 @@ pub(super) const TABLE: &[DescribedJson] = &[
     described("error", "what any command writes that fails", &[], written::<ForScripts<'_>>),
     described(
         "answer",
-        "apply, edit, run, commit, undo, redo and kept restore: what changed",
-        &["apply", "edit", "run", "commit", "undo", "redo", "kept restore"],
+        "apply, edit, create, mv, rm, run, commit, undo, redo and kept restore: what changed",
+        &["apply", "edit", "create", "mv", "rm", "run", "commit", "undo", "redo", "kept restore"],
         written::<response::MultiSuccess>,
     ),
     described("replace", "replace: what changed, and what was searched", &["replace"], written::<replace::Replaced>),

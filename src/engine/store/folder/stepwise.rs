@@ -46,7 +46,7 @@ impl TransactionFolder<'_> {
         }
         // The slot may have the only name that is durable.
         if direction != SwapDirection::Forward {
-            self.workspace().fs().sync(target.folder)?;
+            self.sync_target(target)?;
         }
         let fs = self.workspace().fs();
         let kind = |name| fs.stat(name).map(|stat| stat.map(|stat| stat.kind));
@@ -103,9 +103,17 @@ impl TransactionFolder<'_> {
             return Ok(());
         }
         if direction != SwapDirection::Forward {
-            self.workspace().fs().sync(target.folder)?;
+            self.sync_target(target)?;
         }
         fs.unlink(own)
+    }
+
+    /// Makes a name in the workspace durable. After a sync that failed nothing is taken for durable: it is not tried again.
+    fn sync_target(&self, target: Name<'_>) -> io::Result<()> {
+        if !self.state.may_sync() {
+            return Err(Errno::IO.into());
+        }
+        self.state.noting(self.workspace().fs().sync(target.folder))
     }
 
     /// What an entry looks like once it is settled.

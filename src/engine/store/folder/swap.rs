@@ -5,8 +5,8 @@ use std::io;
 use super::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Name, Rename};
+use crate::error::{Error, ErrorKind, NextStep, Result};
+use crate::fs::{Handle, Name, Rename, probe};
 use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, SwapMethod, slot_name};
 
@@ -63,14 +63,24 @@ impl TransactionFolder<'_> {
         }
     }
 
+    /// Returns whether names that are to be exchanged cannot be.
+    fn cannot_exchange(&self) -> bool {
+        let is_to = self.journal.header.swap == SwapMethod::Exchange;
+        is_to && !probe::exchanges(self.workspace().fs(), &self.folder).unwrap_or(true)
+    }
+
     fn swap_failed(&self, entry: EntryIndex, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
             // A name that came or went between the verification and the swap: another program did that.
             Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
-            Some(Errno::INVAL) => {
-                let message = format!("{} is on a file system that cannot exchange names", path.display());
-                Error::new(ErrorKind::UnsupportedFileSystem, message).at(path)
+            Some(Errno::INVAL | Errno::PERM | Errno::NOSYS) if self.cannot_exchange() => {
+                let message = format!(
+                    "{} cannot be exchanged with its new content: the file system could when the state folder was made, and \
+                     now it cannot, or a sandbox forbids it",
+                    path.display()
+                );
+                Error::new(ErrorKind::UnsupportedFileSystem, message).at(path).with_next([NextStep::SwapAside])
             }
             Some(Errno::XDEV) if self.record(entry).change.folder_before().is_some() => {
                 let message = format!(

@@ -1,5 +1,6 @@
 //! What is typed wrong, what the environment says, and what the shells are told.
 
+use std::fs;
 use std::process::Stdio;
 
 use super::{Workspace, run};
@@ -32,6 +33,33 @@ fn a_mistake_is_told_to_scripts_as_one_object() {
     }
     let ran = run(here.command(&["aply"]).env("TXEDIT_JSON", "1"));
     assert_eq!(ran.exits(2).json()["error_code"], "VALIDATION_FAILED");
+}
+
+#[test]
+fn an_unknown_option_is_no_operand() {
+    let here = Workspace::new();
+    here.write("src", "-i\n");
+    let lines: [&[&str]; 5] = [
+        &["replace", "-i", "src", "lib"],
+        &["run", "--dryrun", "touch", "made"],
+        &["apply", "--plan"],
+        &["show", "-n"],
+        &["kept", "drop", "-f"],
+    ];
+    for line in lines {
+        let ran = here.run(line);
+        let option = line.iter().find(|word| word.starts_with('-')).unwrap();
+        assert!(ran.exits(2).stderr.contains("unexpected argument"), "{ran:?}");
+        let told = [&format!("use '-- {option}'"), "a similar argument exists"];
+        assert!(told.iter().any(|told| ran.stderr.contains(*told)), "{ran:?}");
+    }
+    assert!(!here.path().join("made").exists());
+    assert!(here.run(lines[0]).stderr.contains("use '-- -i'"));
+    here.run(&["replace", "--", "-i", "--in-place", "src"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("src")).unwrap(), "--in-place\n");
+    // After its name, options are the program's.
+    here.run(&["run", "sed", "-i", "s/--in-place/-q/", "src"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("src")).unwrap(), "-q\n");
 }
 
 #[test]

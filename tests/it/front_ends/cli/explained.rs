@@ -108,7 +108,8 @@ fn setup(command: &str) -> &'static str {
     const COMMITTED: &str = "txedit -q apply plan.json >/dev/null; id=$(txedit log --limit 1 | cut -d' ' -f1)";
     match command {
         "preview" | "commit" | "rollback" => "id=$(txedit -q stage plan.json)",
-        "show" | "journal" | "undo" => COMMITTED,
+        "show" | "undo" => COMMITTED,
+        "journal" => "txedit -q apply plan.json >/dev/null; id=$(ls .txedit/history)",
         "redo" => "txedit -q apply plan.json >/dev/null; txedit -q undo >/dev/null",
         "apply" => "sed -i s/hello/bye/ src/greet.rs",
         _ => ":",

@@ -18,8 +18,8 @@ fn workspace() -> Workspace {
 /// What the first line of an answer counts.
 fn count_told(stdout: &str) -> String {
     let line = stdout.lines().next().unwrap_or_default();
-    let at = line.rfind(": ").map(|at| at + 2).or_else(|| line.rfind("Z  ").map(|at| at + 3)).unwrap_or(0);
-    line[at..].split("  ").next().unwrap_or_default().to_owned()
+    let counted = line.rsplit_once(": ").map(|(_, behind)| behind).or_else(|| line.split("  ").nth(2));
+    counted.unwrap_or_default().split("  ").next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -39,10 +39,19 @@ fn a_dry_run_tells_what_has_no_lines() {
     let expected = [
         "remove_folder d/s/t",
         "folder  n/m",
-        "rename  d/l -> d/l2, a symlink to f",
-        "rename  e/f -> e/g",
-        "create  empty",
-        "mode    d/f",
+        "diff --git a/d/f b/d/f",
+        "old mode 100644",
+        "new mode 100755",
+        "diff --git a/d/l b/d/l2",
+        "similarity index 100%",
+        "rename from d/l",
+        "rename to d/l2",
+        "diff --git a/e/f b/e/g",
+        "similarity index 100%",
+        "rename from e/f",
+        "rename to e/g",
+        "diff --git a/empty b/empty",
+        "new file mode 100644",
     ];
     assert_eq!(told, expected);
     assert!(ran.stderr.contains("4 files, 2 folders"), "{ran:?}");

@@ -295,7 +295,6 @@ fn options_of_git_apply_are_unknown() {
         "-R",
         "-p1",
         "--directory=.",
-        "-C1",
         "--unidiff-zero",
         "--recount",
         "--allow-empty",
@@ -310,6 +309,8 @@ fn options_of_git_apply_are_unknown() {
         assert!(ran.exits(2).stderr.contains("unexpected argument"), "{option}: {ran:?}");
         has(&here, "x", "a\n");
     }
+    // To git the lines of context; here the folder to change to.
+    assert!(here.run(&["apply", "-C1", "p"]).exits(2).stderr.contains("not a folder"));
     here.run(&["apply", "p"]).exits(0);
     has(&here, "x", "b\n");
 }

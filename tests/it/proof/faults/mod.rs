@@ -7,6 +7,7 @@ mod several;
 
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Injected, Script, Violation};
 
+use crate::proof::explore::stepwise::step_by_step;
 use crate::proof::explore::{as_on_fuse, open, scripts, seeded};
 use crate::support::is_full;
 
@@ -100,6 +101,14 @@ fn a_commit_on_fuse_keeps_the_promise_whatever_call_fails() {
     let script = as_on_fuse(&scripts::three());
     check(&script, explorer().inject(&script, None, share(4)), 200);
     check(&script, explorer().inject_into_recovery(&script, share(16)), 200);
+}
+
+#[test]
+fn a_commit_step_by_step_keeps_the_promise_whatever_call_fails() {
+    for script in step_by_step(&scripts::three()) {
+        check(&script, explorer().inject(&script, None, share(4)), 150);
+        check(&script, explorer().inject_into_recovery(&script, share(32)), 100);
+    }
 }
 
 #[test]

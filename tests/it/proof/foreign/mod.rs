@@ -2,6 +2,7 @@
 
 pub(crate) mod late;
 mod raced;
+mod stepwise;
 mod together;
 
 use txedit::journal::Record;

@@ -1,5 +1,9 @@
 //! Rules of what moves names step by step, broken.
 
+use std::path::Path;
+
+use txedit::fs::sim::SimFs;
+
 use super::*;
 use crate::proof::explore::stepwise::step_by_step;
 
@@ -47,4 +51,40 @@ fn an_original_that_loses_its_durable_name_is_noticed() {
     one_notices(&without_syncs(&fails, |call| {
         !call.path.starts_with("/w/.txedit") && !call.path.starts_with("/states")
     }));
+}
+
+/// One of the file systems, with somebody who does this, must notice.
+fn one_notices_with(scripts: impl IntoIterator<Item = Script>, deeds: &[(&str, ForeignDeed)]) {
+    let explorer = without_crashes();
+    for script in scripts {
+        for call in 0..=Explorer::calls(&script).unwrap() {
+            for (path, deed) in deeds {
+                let foreign = Foreign { call, path: path.into(), deed: deed.clone() };
+                if let Err(violation) = explorer.explore_with(&script, &[foreign]) {
+                    eprintln!("{script:?}, noticed:\n{violation}");
+                    return;
+                }
+            }
+        }
+    }
+    panic!("none of them noticed");
+}
+
+/// What is in the way of a name is replaced.
+fn replacing(machine: &SimFs, fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    let (faults, machine) = (FaultFs::new(fs), machine.clone());
+    let is_inside = |path: &Path| path.starts_with("/w/.txedit");
+    let gives = move |call: &FaultCall| {
+        let is_move = matches!(call.operation, FaultOperation::Rename | FaultOperation::Link);
+        is_move && is_inside(&call.path) && call.to.as_ref().is_some_and(|to| !is_inside(to))
+    };
+    let clear = move |call: &FaultCall| drop(machine.delete(call.to.as_ref().unwrap()));
+    faults.add(Rule::before(1, clear).matching(gives).from_then_on());
+    Arc::new(faults)
+}
+
+#[test]
+fn a_name_that_is_taken_from_another_program_is_noticed() {
+    let scripts = step_by_step(&scripts::edit()).map(|script| script.disturb(|machine, _, fs| replacing(machine, fs)));
+    one_notices_with(scripts, &[("/w/a", ForeignDeed::Create(b"somebody else's\n".to_vec()))]);
 }

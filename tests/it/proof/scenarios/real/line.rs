@@ -37,7 +37,7 @@ const UNCHANGED: [(i32, &str, &[ErrorKind]); 4] = [
     ),
     (3, "conflict", &[ErrorKind::HashMismatch, ErrorKind::ConcurrentModification, ErrorKind::UndoConflict]),
     (4, "lock timeout", &[ErrorKind::LockTimeout]),
-    (7, "the check failed", &[ErrorKind::CheckFailed]),
+    (7, "the check, or the program of `run`, failed", &[ErrorKind::CheckFailed, ErrorKind::ProgramFailed]),
 ];
 
 fn file(ask: &Ask) -> Value {
@@ -142,6 +142,11 @@ impl Ran {
     /// Whether it says that it was done.
     pub(super) fn is_done(&self) -> bool {
         self.status == 0
+    }
+
+    /// Whether it was refused with this code.
+    pub(super) fn is_refused_as(&self, kind: ErrorKind) -> bool {
+        self.json["error_code"] == kind.code()
     }
 
     /// Whether it says that no file is changed.
