@@ -68,16 +68,16 @@ class Commands(WorkspaceTest):
     def test_replace(self) -> None:
         self.put(".hidden", "one\n")
         planned = txedit.replace("one", "--1", dry_run=True, root=self.root)
-        self.assertEqual((planned.files_changed, planned.transaction_id), (2, None))
+        self.assertEqual((planned.files_edited, planned.transaction_id), (2, None))
         self.assertIn("+--1\n", planned.diff)
         done = txedit.replace("one", "--1", "sub", hidden=True, max_files=1, root=self.root)
-        self.assertEqual([file.matches for file in done.files], [1])
+        self.assertEqual([file.matches for file in done.file_results], [1])
         self.assertEqual((self.text("a.txt"), self.text("sub/b.txt")), ("one\ntwo\n", "--1\n"))
         txedit.replace("--1", "one", root=self.root)
         with self.assertRaises(txedit.EditNotApplied):
             txedit.replace("one", "1", expected_matches=9, root=self.root)
         done = txedit.replace(r"(\w)ne", "$1", regex=True, globs=["*.txt", "!sub"], root=self.root)
-        self.assertEqual((done.files_changed, self.text("a.txt")), (1, "o\ntwo\n"))
+        self.assertEqual((done.files_edited, self.text("a.txt")), (1, "o\ntwo\n"))
 
     def test_run(self) -> None:
         pieces: List[bytes] = []
@@ -155,7 +155,7 @@ class Commands(WorkspaceTest):
         os.mkdir(os.path.join(self.root, ".git"))
         os.chdir(os.path.join(self.root, "sub"))
         txedit.apply({"files": [edit("a.txt", "one", "1")]})
-        self.assertEqual(txedit.replace("one", "1").files_changed, 1)
+        self.assertEqual(txedit.replace("one", "1").files_edited, 1)
         self.assertEqual(len(txedit.log()), 2)
 
 

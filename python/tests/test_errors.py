@@ -195,7 +195,7 @@ class Errors(WorkspaceTest):
         self.assertEqual(error.exit_status, -signal.SIGKILL)
         (interrupted,) = txedit.status(root=self.root).interrupted
         self.assertEqual((interrupted.action, interrupted.running), ("back", False))
-        self.assertEqual([file.class_ for file in interrupted.files], ["done", "done"])
+        self.assertEqual([file.class_ for file in interrupted.file_results], ["done", "done"])
         # The next call that writes restores both files first.
         self.apply({"file_path": "c.txt", "content": "", "if_exists": "replace"}, edit("a.txt", "one", "eins"))
         self.assertEqual((self.text("a.txt"), self.text("b.txt")), ("eins\ntwo\ntwo\n", "one\ntwo\ntwo\n"))

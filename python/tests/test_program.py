@@ -229,7 +229,7 @@ class Names(WorkspaceTest):
 
     def test_replace_run_log_and_undo_take_them(self) -> None:
         done = txedit.replace("one", "1", self.BAD, root=self.root)
-        self.assertTrue(done.files[0].file_path.endswith("bad-\\xff.txt"))
+        self.assertTrue(done.file_results[0].file_path.endswith("bad-\\xff.txt"))
         self.assertEqual(self.tree()[self.BAD], b"1\n")
         txedit.run([b"sh", b"-c", b"echo 2 > " + self.BAD], root=self.root)
         self.assertEqual(self.tree()[self.BAD], b"2\n")

@@ -27,7 +27,9 @@ pub(crate) use files::{CreateArgs, MvArgs, RmArgs, TransactionArgs};
 pub(crate) use program::RunArgs;
 #[cfg(feature = "mcp")]
 pub(crate) use server::McpArgs;
-pub(crate) use tools::{CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, StopAt, TortureChildArgs, TourChildArgs};
+pub(crate) use tools::{
+    CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, SchemaArgs, StopAt, TortureChildArgs, TourChildArgs,
+};
 pub(crate) use transactions::{
     CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
     RevertArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
@@ -168,6 +170,9 @@ pub(crate) enum Command {
     /// Write the manual pages into a folder
     #[command(help_template = TEMPLATE, before_help = examples::MAN)]
     Man(ManArgs),
+    /// Print the JSON Schema of what a command reads or writes as JSON, or list the schemas
+    #[command(help_template = TEMPLATE, before_help = examples::SCHEMA)]
+    Schema(SchemaArgs),
     /// Explain a topic or a command
     #[command(help_template = TEMPLATE, before_help = examples::HELP)]
     Help(HelpArgs),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::next_step;
@@ -32,10 +33,11 @@ pub(crate) struct Failure {
 }
 
 /// The answer for scripts.
-#[derive(Serialize)]
-struct ForScripts<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ForScripts<'a> {
     #[serde(flatten)]
     failure: wire::failure::FailureJson,
+    /// The delegate's text, if its proposal failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<&'a str>,
 }

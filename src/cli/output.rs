@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::exit;
 use crate::error::{Error, ErrorKind, Result};
+use crate::wire::VersionedAnswer;
 
 /// Errors.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -46,7 +47,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// The answer of a command that succeeded.
     pub(crate) fn new(json: &impl Serialize, human: impl Into<String>) -> Result<Self> {
-        let mut json = serde_json::to_string_pretty(json)
+        let mut json = serde_json::to_string_pretty(&VersionedAnswer::new(json))
             .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
         json.push('\n');
         Ok(Self { json, ..Self::for_people(human) })

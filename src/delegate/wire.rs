@@ -5,19 +5,20 @@ use serde::{Deserialize, Serialize};
 use super::delegation::{Delegated, Failed, ProposalOutcome};
 use crate::request::Request;
 use crate::wire::failure::FailureJson;
+use crate::wire::file_result::FileResult;
 use crate::wire::hints::StepWords;
 use crate::wire::open;
 use crate::wire::read::SkippedFile;
-use crate::wire::response::{FileSuccess, MultiSuccess, success_multi};
+use crate::wire::response::{MultiSuccess, success_multi};
 use crate::wire::{Shape, failure};
 
 /// The arguments of `kimi_analyze`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Analyze {
     /// The question, with all that the delegate must know.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -29,11 +30,11 @@ pub struct Analyze {
 
 /// The arguments of `kimi_implement`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Implement {
     /// What is to be implemented.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -47,11 +48,11 @@ pub struct Implement {
 
 /// The arguments of `kimi_refactor`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refactor {
     /// What is to be restructured, and how.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -65,11 +66,11 @@ pub struct Refactor {
 
 /// The arguments of `kimi_verify`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
     /// What is to be checked.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub prompt: Option<String>,
     /// Files to show to it, absolute paths.
     pub files: Option<Vec<String>>,
@@ -81,6 +82,7 @@ pub struct Verify {
 
 /// The answer of all four.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "testing",
     expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")
@@ -118,13 +120,14 @@ pub struct DelegateSuccess {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_edited: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 /// A file that a delegate was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GivenFile {
     pub file_path: String,
     pub hash: String,
@@ -193,6 +196,7 @@ impl DelegateSuccess {
 
 /// The answer of a delegation that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelegateFailure {
     /// The fields common to all tools.
     #[serde(flatten)]

@@ -155,6 +155,7 @@ pub(super) struct SealLine {
 
 /// An identity in its written form.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IdentityField {
     inode: u64,
@@ -164,6 +165,7 @@ pub(crate) struct IdentityField {
 
 /// The state of a file in its written form.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StateField {
     digest: String,

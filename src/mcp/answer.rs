@@ -9,7 +9,7 @@ use crate::engine::report::Report;
 use crate::error::Error;
 use crate::request::Request;
 use crate::wire::failure::FailureJson;
-use crate::wire::{self, Shape};
+use crate::wire::{self, Shape, VersionedAnswer};
 
 /// The answer to `error`, with the next steps in terms of tools.
 pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> FailureJson {
@@ -71,7 +71,7 @@ impl ToolAnswer {
 
     fn new(answer: &impl Serialize) -> Self {
         // The wire types are strings, numbers and lists of them, so serialising cannot fail.
-        let value = serde_json::to_value(answer).unwrap_or_default();
+        let value = serde_json::to_value(VersionedAnswer::new(answer)).unwrap_or_default();
         Self { value, has_contents: false, code: None, transaction: None, changes: ToolChanges::default(), open: None }
     }
 

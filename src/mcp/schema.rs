@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use crate::wire::request::PLAN_ONLY;
+
 /// The schema of a tool's arguments.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -48,6 +50,7 @@ fn simplify(schema: &mut Value) {
         }
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.retain(|name, _| !PLAN_ONLY.contains(&name.as_str()));
         properties.values_mut().for_each(simplify);
     }
 }

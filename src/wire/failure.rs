@@ -19,6 +19,7 @@ pub use status::{EditStatus, FileOutcome, FileStatus, Rollback, RollbackDetail, 
 
 /// The answer of any command or tool that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FailureJson {
     pub success: bool,
@@ -84,6 +85,7 @@ impl FailureJson {
 
 /// A content that a rollback kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct KeptContentJson {
     pub path: String,
@@ -93,6 +95,7 @@ pub struct KeptContentJson {
 
 /// A file that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct NotRestored {
     pub path: String,
@@ -101,6 +104,7 @@ pub struct NotRestored {
 
 /// One finding of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FindingEntry {
     pub code: &'static str,

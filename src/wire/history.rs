@@ -1,18 +1,17 @@
 //! The answers of the commands about transactions, each as one JSON object.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
 use super::failure::KeptContentJson;
+use super::file_result::FileResult;
 use super::hints::{StepWords, with_steps};
 use super::open::OpenTransactionJson;
 use super::response::{CheckResult, text};
 use crate::engine::report::{self, InterruptedFile};
-use crate::journal::recover::Class;
 
 /// The answer of a command without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoneJson {
     /// Always true.
     pub success: bool,
@@ -35,16 +34,9 @@ impl Default for DoneJson {
     }
 }
 
-/// A file of a transaction, with its change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct LoggedFileJson {
-    pub operation: String,
-    pub path: String,
-}
-
 /// A committed transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct LoggedJson {
     pub transaction_id: String,
@@ -67,7 +59,7 @@ pub struct LoggedJson {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<LoggedFileJson>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The reason for which only its id is known.
@@ -77,8 +69,6 @@ pub struct LoggedJson {
 
 impl From<&report::Logged> for LoggedJson {
     fn from(logged: &report::Logged) -> Self {
-        let file =
-            |(operation, path): &(String, PathBuf)| LoggedFileJson { operation: operation.clone(), path: text(path) };
         let (reverts, reverts_each) = match &logged.reverts[..] {
             [] => (None, Vec::new()),
             [one] => (Some(one.clone()), Vec::new()),
@@ -95,7 +85,7 @@ impl From<&report::Logged> for LoggedJson {
             reverted_by: logged.reverted_by.clone(),
             opened: logged.opened.clone(),
             check: logged.check.as_ref().map(CheckResult::from),
-            files: logged.files.iter().map(file).collect(),
+            file_results: logged.files.iter().map(|(operation, path)| FileResult::of(path, operation)).collect(),
             warnings: logged.warnings.clone(),
             unreadable: logged.unreadable.clone(),
         }
@@ -104,6 +94,7 @@ impl From<&report::Logged> for LoggedJson {
 
 /// The answer of `log`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct Log {
     pub success: bool,
@@ -128,21 +119,9 @@ impl From<&[report::Logged]> for Log {
     }
 }
 
-/// A file of a transaction, with its diff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct ShownFileJson {
-    pub operation: String,
-    pub path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub added: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub removed: Option<usize>,
-    pub diff: String,
-}
-
 /// The answer of `show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct Show {
     pub success: bool,
@@ -163,7 +142,7 @@ pub struct Show {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<ShownFileJson>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -181,18 +160,10 @@ impl From<&report::Shown> for Show {
             reverted_by,
             opened,
             check,
-            files: _,
+            file_results: _,
             warnings,
             unreadable: _,
         } = LoggedJson::from(&shown.logged);
-        let file = |file: &report::ShownFile| ShownFileJson {
-            operation: file.kind.clone(),
-            path: text(&file.path),
-            added: file.lines.map(|(added, _)| added),
-            removed: file.lines.map(|(_, removed)| removed),
-            diff: file.diff.clone(),
-        };
-        let files = shown.files.iter().map(file).collect();
         Self {
             success: true,
             transaction_id,
@@ -205,41 +176,32 @@ impl From<&report::Shown> for Show {
             reverted_by,
             opened,
             check,
-            files,
+            file_results: shown.files.iter().map(FileResult::from).collect(),
             warnings,
         }
     }
 }
 
-/// A file of an interrupted transaction, with its class in the recovery table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are those of the report")]
-pub struct ClassifiedFile {
-    pub path: String,
-    /// Absent if the file was not examined: its transaction is running, or must not be acted on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<&'static str>,
-}
-
-fn classified(files: &[InterruptedFile]) -> Vec<ClassifiedFile> {
-    let one = |file: &InterruptedFile| ClassifiedFile { path: text(&file.path), class: file.class.map(Class::as_str) };
-    files.iter().map(one).collect()
+fn classified(files: &[InterruptedFile]) -> Vec<FileResult> {
+    files.iter().map(FileResult::from).collect()
 }
 
 /// An interrupted or running transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct InterruptedJson {
     pub transaction_id: String,
     pub running: bool,
     pub owner: String,
-    pub files: Vec<ClassifiedFile>,
+    pub file_results: Vec<FileResult>,
     pub action: String,
     pub reason: String,
 }
 
 /// The answer of `status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct StatusJson {
     pub success: bool,
@@ -258,6 +220,7 @@ pub struct StatusJson {
 
 /// A transaction in history that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct UnreadableJson {
     pub transaction_id: String,
@@ -278,7 +241,7 @@ impl StatusJson {
             transaction_id: interrupted.id.clone(),
             running: interrupted.running,
             owner: interrupted.owner.clone(),
-            files: classified(&interrupted.files),
+            file_results: classified(&interrupted.files),
             action: interrupted.action.as_str().to_owned(),
             reason: with_steps(&interrupted.reason(), &interrupted.next_steps, words),
         };
@@ -296,19 +259,21 @@ impl StatusJson {
 
 /// The recovery, done or planned, of one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct RecoveredJson {
     pub transaction_id: String,
     pub action: String,
     pub required: bool,
     pub reason: String,
-    pub files: Vec<ClassifiedFile>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptContentJson>,
 }
 
 /// The answer of `recover`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct Recovery {
     pub success: bool,
@@ -324,7 +289,7 @@ impl Recovery {
             action: recovered.action.as_str().to_owned(),
             required: recovered.required,
             reason: with_steps(&recovered.reason(), &recovered.next_steps, words),
-            files: classified(&recovered.files),
+            file_results: classified(&recovered.files),
             kept: recovered.kept.iter().map(KeptContentJson::from).collect(),
         };
         Self { success: true, recovered: recovered.iter().map(entry).collect() }
@@ -333,6 +298,7 @@ impl Recovery {
 
 /// The contents kept for one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct KeptJson {
     pub transaction_id: String,
@@ -349,6 +315,7 @@ impl From<&report::Kept> for KeptJson {
 
 /// The answer of `kept list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct KeptList {
     pub success: bool,
@@ -363,6 +330,7 @@ impl From<&[report::Kept]> for KeptList {
 
 /// The answer of `history prune`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct PrunedJson {
     pub success: bool,
@@ -385,6 +353,7 @@ impl From<&report::Pruned> for PrunedJson {
 
 /// The answer of `show --format git`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct PatchJson {
     pub success: bool,
@@ -402,99 +371,4 @@ impl PatchJson {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{json, to_value};
-
-    use super::*;
-    use crate::error::{self, NextStep};
-
-    fn logged() -> report::Logged {
-        report::Logged {
-            id: "t1".into(),
-            time: "2026-01-02T03:04:05Z".into(),
-            owner: "txedit 0.1.0".into(),
-            label: None,
-            session: None,
-            reverts: vec!["t0".into()],
-            reverted_by: None,
-            opened: None,
-            check: None,
-            files: vec![("edit".into(), "a".into())],
-            warnings: Vec::new(),
-            unreadable: None,
-        }
-    }
-
-    fn kept() -> error::KeptContent {
-        error::KeptContent { path: "a".into(), kept_path: ".txedit/kept/t1/000000".into(), reason: "foreign".into() }
-    }
-
-    #[test]
-    fn what_was_committed_is_one_object() {
-        let entry = json!({"transaction_id": "t1", "time": "2026-01-02T03:04:05Z", "owner": "txedit 0.1.0",
-            "reverts": "t0", "files": [{"operation": "edit", "path": "a"}]});
-        let log = Log::from(&[logged()][..]);
-        assert_eq!(to_value(log).unwrap(), json!({"success": true, "transactions": [entry]}));
-
-        let file =
-            report::ShownFile { kind: "edit".into(), path: "a".into(), lines: Some((1, 2)), diff: "-x\n".into() };
-        let show = Show::from(&report::Shown { logged: logged(), files: vec![file] });
-        let mut expected = entry;
-        expected["success"] = true.into();
-        expected["files"] = json!([{"operation": "edit", "path": "a", "added": 1, "removed": 2, "diff": "-x\n"}]);
-        assert_eq!(to_value(show).unwrap(), expected);
-
-        let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new(), in_trash: Vec::new() };
-        let expected = json!({"success": true, "pruned": ["t1"], "bytes": 7, "left": []});
-        assert_eq!(to_value(PrunedJson::from(&pruned)).unwrap(), expected);
-        assert_eq!(to_value(DoneJson::default()).unwrap(), json!({"success": true}));
-    }
-
-    #[test]
-    fn what_was_interrupted_is_one_object() {
-        let folder = report::Kept { id: "t1".into(), folder: "/w/.txedit/kept/t1".into(), contents: vec![kept()] };
-        let status = report::Status {
-            interrupted: vec![report::Interrupted {
-                id: "t2".into(),
-                running: false,
-                owner: "someone".into(),
-                files: vec![
-                    InterruptedFile { path: "a".into(), class: Some(Class::Done) },
-                    InterruptedFile { path: "b".into(), class: None },
-                ],
-                action: report::RecoveryAction::Forward,
-                why: report::RecoveryReason::NoJournal,
-                remarks: Vec::new(),
-                next_steps: vec![NextStep::Status],
-            }],
-            open: Vec::new(),
-            kept: vec![folder.clone()],
-            unreadable: vec![report::Unreadable { id: "t3".into(), reason: "torn".into(), next_steps: Vec::new() }],
-            warnings: vec!["w".into()],
-            is_ignored: false,
-        };
-        let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
-        let contents = json!([{"transaction_id": "t1", "folder": "/w/.txedit/kept/t1", "contents": [content]}]);
-        let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"],
-            "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
-            {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",
-             "reason": "it never came to its journal; step",
-             "files": [{"path": "a", "class": "done"}, {"path": "b"}]}]});
-        assert_eq!(to_value(StatusJson::new(&status, |_| "step".to_owned())).unwrap(), expected);
-        let list = KeptList::from(&[folder][..]);
-        assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
-
-        let recovered = report::Recovered {
-            required: true,
-            remarks: vec!["r".into()],
-            files: vec![InterruptedFile { path: "a".into(), class: Some(Class::Before) }],
-            kept: vec![kept()],
-            ..report::Recovered::new("t2", report::RecoveryAction::RolledBack, report::RecoveryReason::NoJournal)
-        };
-        let expected = json!({"success": true, "recovered": [
-            {"transaction_id": "t2", "action": "rolled_back", "required": true,
-             "reason": "it never came to its journal; r",
-             "files": [{"path": "a", "class": "before"}], "kept": [content]}]});
-        assert_eq!(to_value(Recovery::new(&[recovered], NextStep::to_string)).unwrap(), expected);
-    }
-}
+mod tests;

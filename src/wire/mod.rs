@@ -3,6 +3,7 @@
 mod convert;
 pub mod failure;
 mod fault_words;
+pub mod file_result;
 pub mod hints;
 pub mod history;
 #[cfg(feature = "mcp")]
@@ -15,7 +16,11 @@ pub mod request;
 pub mod response;
 #[cfg(feature = "mcp")]
 pub(crate) mod tools;
+mod version;
 
 pub use failure::failure;
 pub use request::{EditJson, FileRequestJson, RequestJson, parse};
 pub use response::{Shape, success_multi, success_single};
+pub use version::SCHEMA_VERSION;
+#[cfg(feature = "schema")]
+pub(crate) use version::VersionedAnswer;

@@ -3,12 +3,14 @@
 use crate::wire::program::ProgramResult;
 use serde::Serialize;
 
-use super::response::{FileSuccess, MultiSuccess, success_multi, text};
+use super::file_result::FileResult;
+use super::response::{MultiSuccess, success_multi, text};
 use crate::engine::report;
 use crate::request::Request;
 
 /// The answer to edits that were staged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct StagedJson {
     pub success: bool,
@@ -20,7 +22,7 @@ pub struct StagedJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
     /// One for each file staged now, with the future hash and diff.
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     /// Other open transactions that touch the same files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overlaps: Vec<OverlapJson>,
@@ -33,6 +35,7 @@ pub struct StagedJson {
 
 /// A file that another open transaction touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OverlapJson {
     pub transaction_id: String,
@@ -71,6 +74,7 @@ impl StagedJson {
 
 /// The answer to a preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct PreviewJson {
     pub success: bool,
@@ -81,7 +85,7 @@ pub struct PreviewJson {
     /// The unified diff of all files.
     pub diff: String,
     /// One for each file, with the hashes before and after.
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -105,6 +109,7 @@ impl From<&report::Preview> for PreviewJson {
 
 /// An open transaction, as `status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenTransactionJson {
     pub transaction_id: String,
@@ -114,23 +119,11 @@ pub struct OpenTransactionJson {
     pub expired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    pub files: Vec<OpenFileJson>,
-}
-
-/// A file of an open transaction, with its change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct OpenFileJson {
-    pub operation: String,
-    pub path: String,
+    pub file_results: Vec<FileResult>,
 }
 
 impl From<&report::OpenTransaction> for OpenTransactionJson {
     fn from(open: &report::OpenTransaction) -> Self {
-        let file = |(path, operation): &(std::path::PathBuf, String)| OpenFileJson {
-            operation: operation.clone(),
-            path: text(path),
-        };
         Self {
             transaction_id: open.id.clone(),
             owner: open.owner.clone(),
@@ -138,7 +131,7 @@ impl From<&report::OpenTransaction> for OpenTransactionJson {
             expires_at: open.expires.clone(),
             expired: open.is_expired,
             label: open.label.clone(),
-            files: open.files.iter().map(file).collect(),
+            file_results: open.files.iter().map(|(path, operation)| FileResult::of(path, operation)).collect(),
         }
     }
 }

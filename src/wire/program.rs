@@ -7,6 +7,7 @@ use crate::wire::response::text;
 
 /// A program that was run in a view: what it was, and what of its work is not in the transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ProgramResult {
     pub command: String,
@@ -32,6 +33,7 @@ pub struct ProgramResult {
 
 /// Files that were left out for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct LeftOutFiles {
     /// `ignored`, `excluded`, `version_control`, `special`, `folder_mode`, `folder_metadata`, `file_metadata`, `in_the_way`.
@@ -42,6 +44,7 @@ pub struct LeftOutFiles {
 
 /// A number of files, and the first of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CountedFiles {
     pub count: usize,

@@ -16,6 +16,7 @@ use crate::request::validate::{Findings, PathRule, check_path};
 
 /// The answer of `edit_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct EditFileSuccess {
     pub success: bool,
@@ -61,6 +62,7 @@ pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
 
 /// The answer of `read_files`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct ReadFilesSuccess {
     pub success: bool,
@@ -72,6 +74,7 @@ pub struct ReadFilesSuccess {
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct ReadFile {
     pub file_path: String,
@@ -96,6 +99,7 @@ pub struct ReadFile {
 
 /// A file that was not read, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct SkippedFile {
     pub file_path: String,

@@ -18,6 +18,8 @@ use crate::request::validate::{Findings, at_edit, at_file};
 use crate::wire::fault_words::in_json_words;
 
 #[cfg(feature = "mcp")]
+pub(crate) use arguments::PLAN_ONLY;
+#[cfg(feature = "mcp")]
 pub(super) use arguments::from_arguments;
 #[cfg(feature = "mcp")]
 pub(super) use field_names::field_names;
@@ -25,12 +27,12 @@ use object::{FromObject, read_object};
 
 /// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(rename = "Request", expecting = "an object that holds a request")]
 pub struct RequestJson<F = FileRequestJson> {
     /// One entry for each file.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub files: Option<Vec<F>>,
     /// Only show the diff; write nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,12 +59,12 @@ pub struct RequestJson<F = FileRequestJson> {
 
 /// What is asked of one file. `E` differs from [`EditJson`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(rename = "File", expecting = "an object that holds a file")]
 pub struct FileRequestJson<E = EditJson> {
     /// The path of the file, absolute or from the root.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub file_path: Option<String>,
     /// The hash of the content to edit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,15 +82,12 @@ pub struct FileRequestJson<E = EditJson> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<bool>,
     /// Make a symlink with this target.
-    #[cfg_attr(feature = "mcp", schemars(skip))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symlink_to: Option<String>,
     /// Make an empty folder.
-    #[cfg_attr(feature = "mcp", schemars(skip))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub make_folder: Option<bool>,
     /// Remove a folder that the rest of the request leaves empty.
-    #[cfg_attr(feature = "mcp", schemars(skip))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remove_folder: Option<bool>,
     /// Where to move the file.
@@ -104,15 +103,15 @@ pub struct FileRequestJson<E = EditJson> {
 
 /// One replacement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(rename = "Edit", expecting = "an object that holds an edit")]
 pub struct EditJson {
     /// The text to look for, to the byte.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub old_string: Option<String>,
     /// Its replacement.
-    #[cfg_attr(feature = "mcp", schemars(required))]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub new_string: Option<String>,
     /// Replace every match.
     #[serde(skip_serializing_if = "Option::is_none")]

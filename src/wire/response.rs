@@ -5,11 +5,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::check::CheckRun;
-use crate::engine::report::{FileReport, Guarantee, Operation, Report, Reverted};
+use crate::engine::report::{Guarantee, Operation, Report, Reverted};
 use crate::path::{shown, spelled};
+use crate::request::Request;
 use crate::request::edit::{Anchor, Edit};
-use crate::request::{FileRequest, Request};
 use crate::text::Applied;
+use crate::wire::file_result::FileResult;
 use crate::wire::program::ProgramResult;
 
 /// The number of characters of an `old_string` that an answer repeats.
@@ -24,69 +25,35 @@ pub enum Shape {
     Multi,
 }
 
-/// The answer for one file, and for each file of several.
+/// The answer for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileSuccess {
-    pub success: bool,
-    pub file_path: String,
-    /// Only if there are several files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operation: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub renamed_to: Option<String>,
-    /// What it leads to, if it is a symlink now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub symlink_to: Option<String>,
-    pub edits_applied: usize,
-    pub dry_run: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<&'static str>,
-    pub edits: Vec<EditSuccess>,
+    #[serde(flatten)]
+    pub file: FileResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
-    /// In an answer for one file: what a reader of it could count on meanwhile.
+    /// What a reader of it could count on meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
-    /// Absent if there was no file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash_before: Option<String>,
-    /// Absent if the file is gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash_after: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backup_path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub final_content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    /// True if staged edits were moved to a content that another program had changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rebased: Option<bool>,
-    /// That program's changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub foreign_diff: Option<String>,
-    /// In an answer for one file: the number of attempts, if more than one.
+    /// The number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
-    /// In an answer for one file: the check that passed.
+    /// The check that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    /// In an answer for one file: true if it was committed before.
+    /// True if it was committed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
-    /// In an answer for one file that was committed before: the transaction that reverted it since.
+    /// If it was committed before: the transaction that reverted it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<String>,
-    /// If it was committed before: true if the file is still as it was left. `hash_after` is its current hash.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_place: Option<bool>,
 }
 
 /// One edit that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct EditSuccess {
     pub old_string: String,
@@ -98,6 +65,7 @@ pub struct EditSuccess {
 
 /// The answer for several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MultiSuccess {
     pub success: bool,
@@ -109,7 +77,7 @@ pub struct MultiSuccess {
     /// What a reader of the files could count on meanwhile; absent where there is no transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
-    pub file_results: Vec<FileSuccess>,
+    pub file_results: Vec<FileResult>,
     pub summary: Summary,
     /// Warnings that belong to no single file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -142,6 +110,7 @@ pub struct MultiSuccess {
 
 /// One of several transactions that another one reverts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct RevertedJson {
     pub transaction_id: String,
@@ -159,6 +128,7 @@ impl From<&Reverted> for RevertedJson {
 
 /// A check that was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CheckResult {
     pub command: String,
@@ -193,6 +163,7 @@ impl From<&CheckRun> for CheckResult {
 
 /// The totals of an answer for several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Summary {
     pub total_files: usize,
@@ -204,36 +175,33 @@ pub struct Summary {
 /// The answer of `multi_edit`. `None` only for a report without a file.
 #[must_use]
 pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
-    let mut file = file_success(report, report.files.first()?, request.files.first());
-    file.transaction_id.clone_from(&report.transaction);
-    file.guarantee = report.guarantee.map(Guarantee::as_str);
-    file.attempts = several(report.attempts);
-    file.check = report.check.as_deref().map(CheckResult::from);
-    file.already_applied = report.already_applied.then_some(true);
-    file.undone_by.clone_from(&report.undone_by);
+    let mut file = FileResult::new(report.files.first()?, request.files.first(), report.dry_run);
+    // There is but one, and the caller has named it.
+    file.operation = None;
     file.warnings.splice(0..0, report.warnings.iter().cloned());
-    Some(file)
+    Some(FileSuccess {
+        file,
+        transaction_id: report.transaction.clone(),
+        guarantee: report.guarantee.map(Guarantee::as_str),
+        attempts: several(report.attempts),
+        check: report.check.as_deref().map(CheckResult::from),
+        already_applied: report.already_applied.then_some(true),
+        undone_by: report.undone_by.clone(),
+    })
 }
 
 /// The answer of `multi_edit_files`.
 #[must_use]
 pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
-    let file_results: Vec<_> = report
-        .files
-        .iter()
-        .enumerate()
-        .map(|(index, file)| {
-            let operation = Some(file.operation.as_str());
-            FileSuccess { operation, ..file_success(report, file, request.files.get(index)) }
-        })
-        .collect();
+    let files = report.files.iter().enumerate();
+    let file_results: Vec<_> =
+        files.map(|(index, file)| FileResult::new(file, request.files.get(index), report.dry_run)).collect();
     let total_files = file_results.len();
     let (reverted, reverts_each) = match &report.reverts[..] {
         [] => (None, Vec::new()),
         [one] => (Some(one), Vec::new()),
         several => (None, several.iter().map(RevertedJson::from).collect()),
     };
-    let files_succeeded = file_results.iter().filter(|file| file.success).count();
     MultiSuccess {
         success: true,
         dry_run: report.dry_run,
@@ -242,9 +210,10 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         guarantee: report.guarantee.map(Guarantee::as_str),
         summary: Summary {
             total_files,
-            files_succeeded,
-            files_failed: total_files - files_succeeded,
-            total_edits: file_results.iter().map(|file| file.edits_applied).sum(),
+            // A file that fails makes the whole request fail.
+            files_succeeded: total_files,
+            files_failed: 0,
+            total_edits: file_results.iter().filter_map(|file| file.edits_applied).sum(),
         },
         file_results,
         warnings: report.warnings.clone(),
@@ -265,45 +234,7 @@ pub(super) fn several(attempts: usize) -> Option<usize> {
     (attempts > 1).then_some(attempts)
 }
 
-fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>) -> FileSuccess {
-    let mut warnings = file.extras.warnings.clone();
-    let final_content = file.extras.content.as_deref().map(|bytes| {
-        let text = String::from_utf8_lossy(bytes);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            warnings.push("final_content is not the exact file: bytes that are not UTF-8 appear as U+FFFD".to_owned());
-        }
-        text.into_owned()
-    });
-    let asked = asked.map_or(&[][..], FileRequest::edits);
-    FileSuccess {
-        success: true,
-        file_path: text(&file.path),
-        operation: None,
-        renamed_to: file.extras.renamed_to.as_deref().map(text),
-        symlink_to: file.extras.symlink_to.as_deref().map(text),
-        edits_applied: file.edits_that_changed(),
-        dry_run: report.dry_run,
-        message: report.dry_run.then_some("DRY RUN - No changes made to file"),
-        edits: file.edits.iter().enumerate().map(|(index, applied)| edit_success(applied, asked.get(index))).collect(),
-        transaction_id: None,
-        guarantee: file.extras.guarantee.map(Guarantee::as_str),
-        hash_before: file.hash_before.map(|digest| digest.to_hex()),
-        hash_after: file.hash_after.map(|digest| digest.to_hex()),
-        warnings,
-        backup_path: file.extras.backup.as_deref().map(text),
-        final_content,
-        diff: file.extras.diff.clone(),
-        rebased: file.extras.rebased.is_some().then_some(true),
-        foreign_diff: file.extras.rebased.clone(),
-        attempts: None,
-        check: None,
-        already_applied: None,
-        undone_by: None,
-        in_place: file.extras.in_place,
-    }
-}
-
-fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
+pub(super) fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
     EditSuccess {
         old_string: asked.map(old_string).unwrap_or_default(),
         // An edit that finds nothing fails its transaction; one that replaces a text by itself has matched as well.

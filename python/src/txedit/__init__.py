@@ -12,9 +12,7 @@ and others) here, too.
 """
 
 from ._answers import (
-    ChangedFile,
     Check,
-    ClassifiedFile,
     CountedFiles,
     EditResult,
     FileResult,
@@ -26,7 +24,6 @@ from ._answers import (
     OpenTransaction,
     Program,
     Replaced,
-    ReplacedFile,
     Report,
     Reverted,
     Status,
@@ -62,10 +59,8 @@ from ._transaction import Transaction, transaction
 __all__ = [
     "AlreadyExists",
     "Cancelled",
-    "ChangedFile",
     "Check",
     "CheckFailed",
-    "ClassifiedFile",
     "Conflict",
     "CountedFiles",
     "Edit",
@@ -93,7 +88,6 @@ __all__ = [
     "ProgramMissing",
     "RecoveryRequired",
     "Replaced",
-    "ReplacedFile",
     "Report",
     "Request",
     "Reverted",

@@ -30,10 +30,13 @@ class EditResult(Answer):
 
 @dataclass(frozen=True)
 class FileResult(Answer):
-    """One file of a transaction.
+    """One file of a transaction, in every answer. A field has its default where the command does not know it.
 
     Attributes:
         operation: ``edit``, ``create``, ``replace``, ``delete``, ``rename``, …; ``none`` if nothing changes.
+        class_: for an interrupted transaction ``before``, ``done``, …; ``None`` if it was not examined.
+        matches: the number of places where ``replace`` found the text.
+        added: the number of lines that were added, where ``show`` knows it; ``removed`` likewise.
         hash_before: BLAKE3 of the old content, in hex; ``None`` if there was no file.
         hash_after: the same of the new content; ``None`` if the file is gone.
         diff: the unified diff, in a dry run. It is cut after 64 KiB, at the end of a line, and says so.
@@ -46,6 +49,10 @@ class FileResult(Answer):
     symlink_to: Optional[str] = None
     edits_applied: int = 0
     edits: Tuple[EditResult, ...] = ()
+    class_: Optional[str] = named("class", None)
+    matches: int = 0
+    added: Optional[int] = None
+    removed: Optional[int] = None
     hash_before: Optional[str] = None
     hash_after: Optional[str] = None
     warnings: Tuple[str, ...] = ()
@@ -154,29 +161,19 @@ class Report(Answer):
 
 
 @dataclass(frozen=True)
-class ReplacedFile(Answer):
-    """A file in which a text was replaced. Its path is absolute."""
-
-    file_path: str = ""
-    matches: int = 0
-    hash_after: Optional[str] = None
-    diff: Optional[str] = None
-
-
-@dataclass(frozen=True)
 class Replaced(Answer):
     """A text that was replaced in a tree, or in a dry run would be.
 
     Attributes:
         transaction_id: ``None`` for a dry run, and if nothing changed.
-        total_matches: the number of places, in ``files_changed`` files, which ``files`` lists.
+        total_matches: the number of places, in the files that ``file_results`` lists, whose paths are absolute.
     """
 
     dry_run: bool = False
     transaction_id: Optional[str] = None
-    files_changed: int = 0
+    files_edited: int = 0
     total_matches: int = 0
-    files: Tuple[ReplacedFile, ...] = ()
+    file_results: Tuple[FileResult, ...] = ()
     files_searched: int = 0
     binary_files_skipped: int = 0
     warnings: Tuple[str, ...] = ()
@@ -185,15 +182,7 @@ class Replaced(Answer):
     @property
     def diff(self) -> str:
         """The diffs of all files, one after the other; empty if it is not a dry run."""
-        return "".join(file.diff or "" for file in self.files)
-
-
-@dataclass(frozen=True)
-class ChangedFile(Answer):
-    """A file of a transaction in the log, or of an open one, with its change."""
-
-    operation: str = ""
-    path: str = ""
+        return "".join(file.diff or "" for file in self.file_results)
 
 
 @dataclass(frozen=True)
@@ -217,17 +206,9 @@ class LoggedTransaction(Answer):
     reverted_by: Optional[str] = None
     opened: Optional[str] = None
     check: Optional[Check] = None
-    files: Tuple[ChangedFile, ...] = ()
+    file_results: Tuple[FileResult, ...] = ()
     warnings: Tuple[str, ...] = ()
     unreadable: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class ClassifiedFile(Answer):
-    """A file of an interrupted transaction, with its class: ``before``, ``done``, …; ``None`` if it was not examined."""
-
-    path: str = ""
-    class_: Optional[str] = named("class", None)
 
 
 @dataclass(frozen=True)
@@ -242,7 +223,7 @@ class InterruptedTransaction(Answer):
     transaction_id: str = ""
     running: bool = False
     owner: str = ""
-    files: Tuple[ClassifiedFile, ...] = ()
+    file_results: Tuple[FileResult, ...] = ()
     action: str = ""
     reason: str = ""
 
@@ -257,7 +238,7 @@ class OpenTransaction(Answer):
     expires_at: str = ""
     expired: bool = False
     label: Optional[str] = None
-    files: Tuple[ChangedFile, ...] = ()
+    file_results: Tuple[FileResult, ...] = ()
 
 
 @dataclass(frozen=True)

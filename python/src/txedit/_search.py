@@ -4,7 +4,7 @@ import os
 import re
 from typing import Iterator, List, Sequence, Tuple
 
-from ._answers import FileResult, ReplacedFile
+from ._answers import FileResult
 from ._errors import own
 from ._options import StrPath
 from ._request import Edit
@@ -15,18 +15,18 @@ _CUT = "... "
 _NO_BREAK = "\\"
 
 
-def literal_edit(pattern: str, replacement: str, file: ReplacedFile) -> Edit:
+def literal_edit(pattern: str, replacement: str, file: FileResult) -> Edit:
     """The edit for a text that is replaced wherever it occurs: refused if it no longer occurs as often."""
     return {"old_string": pattern, "new_string": replacement, "expected_matches": file.matches}
 
 
-def paths_of(root: StrPath, found: Sequence[ReplacedFile]) -> List[str]:
+def paths_of(root: StrPath, found: Sequence[FileResult]) -> List[str]:
     """The paths of files relative to the root, which answers give as absolute ones."""
     start = os.fsencode(os.path.realpath(root)).decode("utf-8", "backslashreplace")
     return [os.path.relpath(file.file_path, start) for file in found]
 
 
-def region_edit(root: StrPath, path: str, file: ReplacedFile) -> Edit:
+def region_edit(root: StrPath, path: str, file: FileResult) -> Edit:
     """The edit from the first to the last line that the diff of a file changes, with as many around as make it unique.
 
     Raises:
@@ -51,7 +51,7 @@ def region_edit(root: StrPath, path: str, file: ReplacedFile) -> Edit:
         first, same = max(first - 1, 0), max(same - 1, 0)
 
 
-def require_equal(found: Sequence[ReplacedFile], planned: Sequence[FileResult]) -> None:
+def require_equal(found: Sequence[FileResult], planned: Sequence[FileResult]) -> None:
     """Refuses edits that do not give, byte for byte, what the replacement by itself gives.
 
     Raises:
@@ -62,7 +62,7 @@ def require_equal(found: Sequence[ReplacedFile], planned: Sequence[FileResult]) 
             raise _unfit(file, "its lines have different endings")
 
 
-def _patched(old: Sequence[str], diff: Sequence[str], file: ReplacedFile) -> List[str]:
+def _patched(old: Sequence[str], diff: Sequence[str], file: FileResult) -> List[str]:
     """The lines after the hunks of a diff."""
     new: List[str] = []
     at = 0
@@ -107,7 +107,7 @@ def _occurs_once(text: str, part: str) -> bool:
     return at >= 0 and text.find(part, at + 1) < 0
 
 
-def _unfit(file: ReplacedFile, why: str) -> Exception:
+def _unfit(file: FileResult, why: str) -> Exception:
     return own(
         "VALIDATION_FAILED",
         f"the matches in {file.file_path} cannot be part of a larger transaction: {why}",

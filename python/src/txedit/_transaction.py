@@ -218,19 +218,19 @@ class Transaction:
         )
         by_text = not regex and not word and not any(end in pattern + replacement for end in "\r\n")
         entries: List[FileEntry] = []
-        paths_found = paths_of(self.root, found.files)
-        for path, file in zip(paths_found, found.files):
+        paths_found = paths_of(self.root, found.file_results)
+        for path, file in zip(paths_found, found.file_results):
             if self._key(path) in self._by_path or self._key(path) in self._by_new_path:
                 raise own("DUPLICATE_FILE_PATH", f"{path} has a change already: call replace before it")
             edit = literal_edit(pattern, replacement, file) if by_text else region_edit(self.root, path, file)
             entries.append({"file_path": path, "edits": [edit]})
         if entries and not by_text:
             planned = _commands.apply({"files": entries}, dry_run=True, root=self.root, options=self.options)
-            require_equal(found.files, planned.file_results)
+            require_equal(found.file_results, planned.file_results)
         for entry in entries:
             self._add(entry)
-        files = tuple(replace(file, file_path=path) for path, file in zip(paths_found, found.files))
-        return replace(found, files=files)
+        files = tuple(replace(file, file_path=path) for path, file in zip(paths_found, found.file_results))
+        return replace(found, file_results=files)
 
     @property
     def _files(self) -> List[FileEntry]:

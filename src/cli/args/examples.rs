@@ -151,6 +151,12 @@ pub(super) const MAN: &str = "\
 Example:
   txedit man ~/.local/share/man";
 
+pub(super) const SCHEMA: &str = "\
+Examples:
+  txedit schema
+  txedit schema log
+  txedit schema request > plan.schema.json";
+
 pub(super) const HELP: &str = "\
 Examples:
   txedit help plan

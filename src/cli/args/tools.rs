@@ -57,3 +57,9 @@ pub(crate) struct HelpArgs {
     #[arg(value_name = "TOPIC|COMMAND")]
     pub(crate) subject: Vec<String>,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// `request`, `answer`, `error`, or a command, like `kept list`; without it, list all
+    pub(crate) name: Vec<String>,
+}

@@ -23,7 +23,7 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     input.request.idempotent = args.idempotent;
     if input.is_nothing() {
         let report = Report { dry_run: input.request.dry_run, ..Report::default() };
-        return Ok(transact::answer(&report, &input.request, Shape::Multi, "", options)?);
+        return Ok(transact::answer(&report, &input.request, "", options)?);
     }
     let Input { request, patch } = input;
     transact::apply(request, Shape::Multi, options).map_err(|failure| explained(failure, patch.as_ref()))

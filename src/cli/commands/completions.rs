@@ -1,7 +1,8 @@
 //! `txedit completions SHELL`.
 
 use clap::{Command, CommandFactory};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::args::{CommandLine, CompletionsArgs};
 use crate::cli::failure::Failure;
@@ -12,7 +13,15 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut visible(), "txedit", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    Ok(Answer::new(&json!({"shell": args.shell.to_string(), "script": script}), script)?)
+    Ok(Answer::new(&CompletionsJson { success: true, shell: args.shell.to_string(), script: &script }, &*script)?)
+}
+
+/// The answer for scripts.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CompletionsJson<'a> {
+    success: bool,
+    shell: String,
+    script: &'a str,
 }
 
 /// The command line without hidden commands, which the scripts of some shells would offer.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::CheckPlace;
@@ -76,8 +77,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     Ok(Answer::new(&json, text)?.exiting(status))
 }
 
-#[derive(Serialize)]
-struct DoctorJson<'a> {
+/// The answer for scripts.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DoctorJson<'a> {
     success: bool,
     folder: String,
     file_system: &'a str,
@@ -94,7 +96,7 @@ struct DoctorJson<'a> {
     commit_steps: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct NoViewJson<'a> {
     why: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +115,7 @@ fn push_view(text: &mut String, none: Option<&NoView>) {
 }
 
 /// The result of one test.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Fact {
     name: &'static str,
     holds: bool,

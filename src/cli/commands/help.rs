@@ -1,7 +1,8 @@
 //! `txedit help [TOPIC|COMMAND]`.
 
 use clap::CommandFactory;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::args::{CommandLine, HelpArgs};
 use crate::cli::failure::Failure;
@@ -14,7 +15,16 @@ pub(super) fn run(args: &HelpArgs) -> Result<Answer, Failure> {
     let topic = if let [name] = &args.subject[..] { Topic::named(name) } else { None };
     let text = topic.map_or_else(|| of_command(&args.subject), |topic| Ok(plain::render(topic)))?;
     let plain = anstream::adapter::strip_str(&text).to_string();
-    Ok(Answer::new(&json!({"success": true, "subject": args.subject.join(" "), "text": plain}), text)?)
+    Ok(Answer::new(&HelpJson { success: true, subject: args.subject.join(" "), text: plain }, text)?)
+}
+
+/// The answer for scripts.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct HelpJson {
+    success: bool,
+    /// The topic or the command.
+    subject: String,
+    text: String,
 }
 
 /// The help of a command, as `--help` prints it.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::args::JournalArgs;
@@ -117,8 +118,8 @@ fn identity(identity: &Identity) -> String {
 }
 
 /// The journal for scripts.
-#[derive(Serialize)]
-struct JournalJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct JournalJson<'a> {
     success: bool,
     transaction_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +148,7 @@ struct JournalJson<'a> {
     entries: Vec<EntryView>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct OwnerView<'a> {
     program: &'a str,
     process: u32,
@@ -155,7 +156,7 @@ struct OwnerView<'a> {
     host: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct EntryView {
     slot: String,
     kind: &'static str,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::transact;
 use crate::cli::args::KeptCommand;
@@ -38,10 +39,18 @@ pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answ
             let id = ids::meant(id, IdScope::Kept, &engine)?;
             engine.kept_drop(&id)?;
             let text = format!("deleted {}\n", styled(NAME, &id));
-            let json = json!({"transaction_id": id, "dropped": true});
+            let json = DroppedJson { success: true, transaction_id: &id, dropped: true };
             Ok(Answer::new(&json, text)?.having_done(Some(format!("deleted what {id} kept"))))
         }
     }
+}
+
+/// The answer of `kept drop`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DroppedJson<'a> {
+    success: bool,
+    transaction_id: &'a str,
+    dropped: bool,
 }
 
 /// Adds the kept content of one transaction.

@@ -5,7 +5,8 @@ use std::io;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::args::{CommandLine, ManArgs, STATUSES};
 use crate::cli::failure::Failure;
@@ -34,8 +35,17 @@ pub(super) fn run(args: &ManArgs, options: &CommonOptions) -> Result<Answer, Fai
         names.push(name);
     }
     let text = format!("wrote {} to {}\n", count(names.len(), "page"), shown(options.shown(&folder)));
-    let json = json!({"success": true, "folder": folder.display().to_string(), "pages": names});
+    let json = ManJson { success: true, folder: folder.display().to_string(), pages: names };
     Ok(Answer::new(&json, &*text)?.having_done(Some(text.trim_end().to_owned())))
+}
+
+/// The answer for scripts.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ManJson {
+    success: bool,
+    folder: String,
+    /// The paths of the pages in the folder.
+    pages: Vec<String>,
 }
 
 /// A page for each visible command and each topic.

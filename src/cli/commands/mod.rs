@@ -26,6 +26,7 @@ mod recover;
 mod replace;
 mod rm;
 mod run;
+mod schema;
 mod show;
 mod status;
 mod torture;
@@ -66,6 +67,7 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Mcp(args) => mcp::run(args, options),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args, options),
+        Command::Schema(args) => schema::run(args),
         Command::Help(args) => help::run(args),
     }
 }

@@ -12,17 +12,17 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
 use crate::engine::ids::IdScope;
-use crate::engine::report::{Overlap, Report};
+use crate::engine::report::{Overlap, Report, Staged};
 use crate::error::Result;
 use crate::path::{listed, shown};
+use crate::request::Request;
 use crate::wire::history::DoneJson;
 use crate::wire::{Shape, open};
 
 pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let input = Input::read(&args.input, options)?;
     if input.is_nothing() {
-        let report = Report { dry_run: args.input.dry_run, ..Report::default() };
-        return Ok(transact::answer(&report, &input.request, Shape::Multi, "", options)?);
+        return Ok(nothing(Report { dry_run: args.input.dry_run, ..Report::default() }, options)?);
     }
     let Input { mut request, patch } = input;
     request.dry_run |= args.input.dry_run;
@@ -51,6 +51,14 @@ pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer,
     let verb = if args.transaction.is_some() { "staged in" } else { "opened" };
     let done = staged.id.as_ref().map(|id| format!("{verb} {id}"));
     Ok(Answer::new(&open::StagedJson::new(&staged, &request), text)?.noting(notes).having_done(done))
+}
+
+/// The answer to a report of a tool that found nothing to fix: no transaction is opened.
+fn nothing(report: Report, options: &CommonOptions) -> Result<Answer> {
+    let text = report::for_people(&report, "", options);
+    let staged = Staged { id: None, expires: None, report, overlaps: Vec::new() };
+    let notes = report::notes(&staged.report, options);
+    Ok(Answer::new(&open::StagedJson::new(&staged, &Request::default()), text)?.noting(notes))
 }
 
 /// A warning for each other open transaction, with the first of the files that both have.

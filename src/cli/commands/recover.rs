@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{kept, status};
@@ -89,8 +90,8 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
 }
 
 /// The plan, and what was done.
-#[derive(Serialize)]
-struct RecoverJson {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecoverJson {
     success: bool,
     plan: Vec<wire::history::RecoveredJson>,
     /// Absent if nothing was to be done.

@@ -39,7 +39,7 @@ pub(super) fn run(args: &RmArgs, options: &CommonOptions) -> Result<Answer, Fail
     }
     if files.is_empty() {
         let report = Report { dry_run: args.transaction.dry_run, ..Report::default() };
-        return Ok(transact::answer(&report, &Request::default(), Shape::Multi, "", options)?);
+        return Ok(transact::answer(&report, &Request::default(), "", options)?);
     }
     transact::make(files.into_values().collect(), &args.transaction, Shape::Multi, options)
 }

@@ -17,7 +17,7 @@ use crate::request::validate::{self, PathRule};
 use crate::request::{FileRequest, Request};
 use crate::wire::{self, Shape};
 
-/// Applies a request.
+/// Applies a request. A failure is told in this shape.
 pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions) -> Result<Answer, Failure> {
     if let Some(asked) = &mut request.check {
         if !options.allow_checks {
@@ -27,7 +27,7 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions)
     }
     let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
     match done {
-        Ok(report) => Ok(answer(&report, &request, shape, "committed", options)?),
+        Ok(report) => Ok(answer(&report, &request, "committed", options)?),
         Err(error) => Err(Failure::of(request, shape)(error)),
     }
 }
@@ -97,20 +97,10 @@ fn watched_by<T>(
 }
 
 /// The answer for the report of a request; `verb` stands before the transaction's id.
-pub(super) fn answer(
-    report: &Report,
-    request: &Request,
-    shape: Shape,
-    verb: &str,
-    options: &CommonOptions,
-) -> Result<Answer> {
+pub(super) fn answer(report: &Report, request: &Request, verb: &str, options: &CommonOptions) -> Result<Answer> {
     let text = report::for_people(report, verb, options);
-    let single = if shape == Shape::Single && options.json { wire::success_single(report, request) } else { None };
-    let answer = match single {
-        _ if !options.json => Answer::for_people(text),
-        Some(json) => Answer::new(&json, text)?,
-        None => Answer::new(&wire::success_multi(report, request), text)?,
-    };
+    let answer =
+        if options.json { Answer::new(&wire::success_multi(report, request), text)? } else { Answer::for_people(text) };
     let answer = showing_changes(answer, report, options);
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
 }
@@ -128,5 +118,5 @@ pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
 
 /// The answer for a report without a request, where the engine chose the changes.
 pub(super) fn answer_without_request(report: &Report, verb: &str, options: &CommonOptions) -> Result<Answer> {
-    answer(report, &Request::default(), Shape::Multi, verb, options)
+    answer(report, &Request::default(), verb, options)
 }

@@ -33,12 +33,12 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
             (
                 "transactions",
                 PropertyKind::Objects,
-                "transaction_id, time, owner, label, files, reverts and reverted_by of each.",
+                "transaction_id, time, owner, label, file_results, reverts and reverted_by of each.",
             ),
             (
                 "open",
                 PropertyKind::Objects,
-                "Open ones: transaction_id, owner, opened_at, expires_at, expired, label, files of each.",
+                "Open ones: transaction_id, owner, opened_at, expires_at, expired, label, file_results of each.",
             ),
         ])
     },

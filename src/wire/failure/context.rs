@@ -10,6 +10,7 @@ use crate::wire::response::{CheckResult, text};
 
 /// The text in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FailureContext {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +63,7 @@ pub struct FailureContext {
 
 /// A transaction that changed a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ChangerJson {
     pub transaction_id: String,
@@ -80,6 +82,7 @@ fn changers(change: &ForeignChange) -> (Vec<ChangerJson>, Option<bool>) {
 
 /// Characters of the nearest region that differ from those of `old_string`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CharDifference {
     pub line: usize,
@@ -89,6 +92,7 @@ pub struct CharDifference {
 
 /// A file that changed since the transaction that was to be reverted, or that a program and others changed at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ChangedSince {
     pub path: String,
@@ -123,6 +127,7 @@ impl From<&Conflict> for ChangedSince {
 
 /// One place of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MatchLocation {
     pub line: usize,

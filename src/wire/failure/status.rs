@@ -8,6 +8,7 @@ use crate::wire::response::{old_string, text};
 
 /// The failed edit, or one after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct EditStatus {
     pub edit_index: usize,
@@ -18,6 +19,7 @@ pub struct EditStatus {
 
 /// One file of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileStatus {
     pub file_path: String,
@@ -26,6 +28,7 @@ pub struct FileStatus {
 
 /// The status of a file of a request that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileOutcome {
     /// It made the request fail.
@@ -44,6 +47,7 @@ pub enum FileOutcome {
 
 /// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Rollback {
     pub files_rolled_back: usize,
@@ -53,6 +57,7 @@ pub struct Rollback {
 
 /// The result of a rollback for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct RollbackDetail {
     pub file_path: String,
@@ -61,6 +66,7 @@ pub struct RollbackDetail {
 
 /// The state in which the rollback left one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackState {
     /// The old content is back.

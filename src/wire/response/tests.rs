@@ -2,7 +2,7 @@ use serde_json::{Value, json, to_value};
 
 use super::*;
 use crate::digest::Digest;
-use crate::engine::report::{Extra, Extras};
+use crate::engine::report::{Extra, Extras, FileReport};
 use crate::request::validate::PathRule;
 use crate::text::MatchKind;
 use crate::wire::parse;

@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 24] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 25] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -27,6 +27,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 24] = [
     ("README.md", "As a library", "toml", 1, "not run: another package would have to be built"),
     ("README.md", "As a library", "rust", 1, "a doc test of src/lib.rs"),
     ("README.md", "Speed", "sh", 1, "not run: it takes an hour and brings other programs"),
+    ("docs/answers.md", "Schemas", "sh", 1, "examples::an_answer_fits_the_schema_of_the_page"),
     ("docs/architecture.md", "Bird's eye", "text", 1, "not run: a picture"),
     ("docs/cli.md", "The first minute", "sh", 2, "readme::the_first_minute_goes_as_told"),
     ("docs/cli.md", "The first minute", "json", 1, "readme::the_first_minute_goes_as_told"),
@@ -119,6 +120,20 @@ fn several_calls_make_one_transaction() {
     assert!(told.contains("plan hash "), "{told}");
     let (done, told) = with(commit);
     assert!(done && folder.path().join("src/welcome.rs").exists(), "{told}");
+}
+
+#[test]
+fn an_answer_fits_the_schema_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path());
+    assert!(sh(folder.path(), "txedit edit src/greet.rs --old greet --new welcome").status.success());
+    let [script] = &blocks("docs/answers.md", "Schemas", "sh")[..] else { panic!("one script") };
+    let done = sh(folder.path(), script);
+    assert!(done.status.success() && done.stdout.is_empty(), "{done:?}");
+    let [schema, log] = ["log.schema.json", "log.json"]
+        .map(|name| serde_json::from_slice::<Value>(&fs::read(folder.path().join(name)).unwrap()).unwrap());
+    assert_eq!(log["transactions"].as_array().map(Vec::len), Some(1));
+    jsonschema::draft202012::validate(&schema, &log).unwrap();
 }
 
 #[test]

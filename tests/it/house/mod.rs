@@ -11,5 +11,7 @@ mod front_door;
 mod locks;
 #[cfg(feature = "cli")]
 pub(crate) mod readme;
+#[cfg(all(feature = "cli", feature = "delegate"))]
+mod schemas;
 mod tidy;
 mod words;

@@ -1,6 +1,8 @@
 //! What the tests share: workspaces, file systems that are made for a test, the sources of the repository.
 
 pub(crate) mod mounts;
+#[cfg(feature = "cli")]
+pub(crate) mod schema;
 pub(crate) mod sources;
 pub(crate) mod workspace;
 

@@ -9,6 +9,7 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer};
 use crate::engine::Run;
 use crate::error::{Error, Result};
+use crate::wire::history::DoneJson;
 
 /// The line that the child prints after each reported commit, and once before the first.
 pub(super) const REPORTED: &str = "reported\n";
@@ -26,5 +27,5 @@ pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOpt
         // A new engine each time, as in each start of the program.
         options.engine()?.apply(&request, Run::default())?;
     }
-    Ok(Answer::new(&serde_json::json!({"success": true}), "")?)
+    Ok(Answer::new(&DoneJson::default(), "")?)
 }

@@ -15,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(super) use child::run as run_child;
@@ -32,8 +33,8 @@ use child::REPORTED;
 use work::{SplitMix64, TortureFiles};
 
 /// The result.
-#[derive(Debug, Default, Serialize)]
-struct Tally {
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Tally {
     success: bool,
     folder: PathBuf,
     rounds: u32,

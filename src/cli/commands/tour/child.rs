@@ -9,7 +9,6 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer};
 use crate::engine::{Observer, Phase, Run};
 use crate::error::Result;
-use crate::wire::Shape;
 
 /// The line that the child prints at its stop.
 pub(super) const READY: &str = "ready\n";
@@ -23,7 +22,7 @@ pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &CommonOption
     let stop = Stop(args.stop);
     let cancel = crate::cli::signals::cancel_token()?;
     let report = options.engine()?.apply(&request, Run::default().cancelled_by(&cancel).observed_by(&stop))?;
-    Ok(transact::answer(&report, &request, Shape::Multi, "committed", options)?)
+    Ok(transact::answer(&report, &request, "committed", options)?)
 }
 
 /// Stops before one step and waits to be killed.

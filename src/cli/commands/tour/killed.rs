@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::child::READY;
 use super::stage::{Stage, TourContents};
-use super::{off, off_at};
+use super::{TourFacts, off, off_at};
 use crate::cli::args::StopAt;
 use crate::cli::output::{GOOD, NOTE, styled};
 use crate::digest::Digest;
@@ -64,7 +64,13 @@ pub(super) fn run(stage: &mut Stage<'_>, stop: StopAt) -> Result<()> {
     }
     let outcome = if all_new { "all-new" } else { "all-old" };
     stage.say(&styled(GOOD, outcome).to_string());
-    stage.done(&json!({"killed_with_swapped": swapped, "files": total, "recovered": recovered, "outcome": outcome}));
+    stage.done(TourFacts {
+        killed_with_swapped: Some(swapped),
+        files: Some(total),
+        recovered: Some(recovered),
+        outcome: Some(outcome),
+        ..TourFacts::default()
+    });
     Ok(())
 }
 

@@ -9,7 +9,8 @@ mod stage;
 use std::env;
 use std::path::Path;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(super) use child::run as run_child;
 
@@ -45,7 +46,47 @@ pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
         other => other.map_err(|error| stage.failed(error))?,
     }
     let text = format!("\n{}\n", styled(GOOD, "everything was as promised"));
-    Ok(Answer::new(&json!({"success": true, "steps": stage.steps}), text)?)
+    Ok(Answer::new(&TourJson { success: true, steps: stage.steps }, text)?)
+}
+
+/// The answer for scripts.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TourJson {
+    success: bool,
+    steps: Vec<TourStep>,
+}
+
+/// A step that went as it should.
+#[derive(Serialize, JsonSchema)]
+struct TourStep {
+    title: &'static str,
+    facts: TourFacts,
+}
+
+/// What a step found, as far as it applies.
+#[derive(Default, Serialize, JsonSchema)]
+struct TourFacts {
+    /// The transaction that was committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
+    /// The transaction that it reverted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverts: Option<String>,
+    /// The code of the failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_code: Option<&'static str>,
+    /// The number of files that were new when the process was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    killed_with_swapped: Option<usize>,
+    /// The number of files of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
+    /// What the recovery did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<Vec<String>>,
+    /// `all-new` or `all-old`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
 }
 
 fn walk(stage: &mut Stage<'_>) -> Result<()> {
@@ -68,7 +109,7 @@ fn commit(stage: &mut Stage<'_>) -> Result<String> {
     let id = report.transaction.ok_or_else(|| off("the commit has no transaction"))?;
     stage.say(&format!("committed {id}"));
     stage.expect(NEW, "new")?;
-    stage.done(&json!({"transaction_id": id}));
+    stage.done(TourFacts { transaction_id: Some(id.clone()), ..TourFacts::default() });
     Ok(id)
 }
 
@@ -86,7 +127,7 @@ fn fail(stage: &mut Stage<'_>) -> Result<()> {
     let code = error.kind().code();
     stage.say_failure(&Failure::of(request, Shape::Multi)(error));
     stage.expect(NEW, "unchanged")?;
-    stage.done(&json!({"error_code": code}));
+    stage.done(TourFacts { error_code: Some(code), ..TourFacts::default() });
     Ok(())
 }
 
@@ -96,7 +137,8 @@ fn undo(stage: &mut Stage<'_>, id: &str) -> Result<()> {
     let by = report.transaction.ok_or_else(|| off("the undo has no transaction"))?;
     stage.say(&format!("undone by {by}"));
     stage.expect(OLD, "as at the beginning")?;
-    stage.done(&json!({"transaction_id": by, "reverts": id}));
+    let facts = TourFacts { transaction_id: Some(by), reverts: Some(id.to_owned()), ..TourFacts::default() };
+    stage.done(facts);
     Ok(())
 }
 

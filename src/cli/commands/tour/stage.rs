@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-
-use super::{off, off_at};
+use super::{TourFacts, TourStep, off, off_at};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, GOOD, HEADING, styled};
@@ -29,8 +27,8 @@ pub(super) struct Stage<'a> {
     folder: PathBuf,
     pub(super) options: &'a CommonOptions,
     title: &'static str,
-    /// One object for each step that succeeded.
-    pub(super) steps: Vec<Value>,
+    /// The steps that succeeded.
+    pub(super) steps: Vec<TourStep>,
 }
 
 impl<'a> Stage<'a> {
@@ -70,8 +68,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Records a step that succeeded.
-    pub(super) fn done(&mut self, facts: &Value) {
-        self.steps.push(json!({"title": self.title, "facts": facts}));
+    pub(super) fn done(&mut self, facts: TourFacts) {
+        self.steps.push(TourStep { title: self.title, facts });
     }
 
     fn print(&self, text: &str) {

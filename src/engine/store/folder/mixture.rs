@@ -123,7 +123,7 @@ mod tests {
         assert!(are_pieces(b"new\0\0", [b"old", b"newer"], 3));
         assert!(are_pieces(b"newe", [b"old", b"newer"], 3));
         // The shorter one was written, and not cut off yet.
-        assert!(are_pieces(b"oldwe", [b"old", b"newer"], 3));
+        assert!(are_pieces(b"older", [b"old", b"newer"], 3));
         // It was cut off, and became longer again.
         assert!(are_pieces(b"newe\0", [b"old", b"newer"], 3));
         for word in ["oxo", "0oo", "n0n", "ooox"] {

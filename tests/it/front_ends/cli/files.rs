@@ -42,7 +42,7 @@ fn a_file_is_made_of_a_text_of_a_file_or_of_the_input() {
     let before = tree(&here);
     let sub = |line: &[&str]| run(here.command(line).current_dir(here.path().join("d")));
     let made = sub(&["create", "new/x", "--text", "-no line break", "--label", "made", "--json"]);
-    assert_eq!(made.exits(0).json()["file_path"], here.path().join("d/new/x").to_str().unwrap());
+    assert_eq!(made.exits(0).json()["file_results"][0]["file_path"], here.path().join("d/new/x").to_str().unwrap());
     assert_eq!(content(&here, "d/new/x"), "-no line break");
     assert_eq!(here.run(&["log", "--json"]).json()["transactions"][0]["label"], "made");
     sub(&["create", "../y", "--content-file", "../a"]).exits(0);

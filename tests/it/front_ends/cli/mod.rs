@@ -36,6 +36,7 @@ mod refused_early;
 mod repositories;
 mod revert;
 mod root;
+mod schemas;
 mod settings;
 mod starved;
 mod told;
@@ -53,7 +54,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::is_setting;
+use crate::support::{is_setting, schema};
 
 /// A folder in which the program runs.
 struct Workspace(TempDir);
@@ -98,13 +99,17 @@ impl Workspace {
         command
     }
 
+    #[track_caller]
     fn run(&self, line: &[&str]) -> Ran {
         run(&mut self.command(line))
     }
 }
 
+#[track_caller]
 fn run(command: &mut Command) -> Ran {
-    Ran::from(command.output().unwrap())
+    let output = command.output().unwrap();
+    schema::check(command, &output);
+    Ran::from(output)
 }
 
 impl From<Output> for Ran {
@@ -122,7 +127,7 @@ impl Ran {
     #[track_caller]
     fn json(&self) -> Value {
         let value: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"));
-        assert!(value.is_object(), "{self:?}");
+        schema::check_answer(None, value.as_object().unwrap_or_else(|| panic!("{self:?}")).clone());
         value
     }
 

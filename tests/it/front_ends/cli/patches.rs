@@ -151,7 +151,7 @@ fn texts_are_compared_as_asked() {
     let here = workspace(&[("x", "\ta = 1\n")]);
     here.run(&["edit", "x", "--old", "    a = 1", "--new", "    a = 2"]).exits(1);
     let json = here.run(&["edit", "x", "--old", "    a = 1", "--new", "    a = 2", "--match", "tolerant", "--json"]);
-    assert_eq!(json.exits(0).json()["edits"][0]["match_kind"], "indentation");
+    assert_eq!(json.exits(0).json()["file_results"][0]["edits"][0]["match_kind"], "indentation");
     has(&here, "x", "\ta = 2\n");
     let plan =
         json!({"files": [{"file_path": "x", "edits": [{"old_string": "  a = 2\n", "new_string": "  a = 3\n"}]}]});
@@ -201,7 +201,7 @@ fn a_text_is_replaced_in_a_tree_as_one_transaction() {
     has(&here, "skip", "old");
     here.run(&["undo"]).exits(0);
     let json = here.run(&["replace", r"old\((\d)\)", "new[$1]", "--regex", "-g", "*.rs", "--json"]).exits(0).json();
-    assert_eq!((&json["total_matches"], &json["files"][0]["matches"]), (&json!(1), &json!(1)));
+    assert_eq!((&json["total_matches"], &json["file_results"][0]["matches"]), (&json!(1), &json!(1)));
     has(&here, "a.rs", "new[1] older\n");
     let code = |line: &[&str], status| here.run(line).exits(status).json()["error_code"].as_str().unwrap().to_owned();
     assert_eq!(code(&["replace", "old", "x", "--expected-matches", "9", "--json"], 1), "MATCH_COUNT_MISMATCH");

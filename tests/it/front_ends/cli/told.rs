@@ -34,8 +34,8 @@ fn lines_of_a_denied_file_are_not_counted_as_none() {
     let show = here.run(&["show", &id, "--deny", ".env"]);
     assert!(!show.exits(0).stdout.contains("+0 -0") && show.stdout.contains("1 line added"), "{show:?}");
     assert!(show.stdout.contains("an unknown number in 1 file"), "{show:?}");
-    let files = here.run(&["show", &id, "--deny", ".env", "--json"]).exits(0).json()["files"].clone();
-    let of = |path: &str| files.as_array().unwrap().iter().find(|file| file["path"] == path).unwrap().clone();
+    let files = here.run(&["show", &id, "--deny", ".env", "--json"]).exits(0).json()["file_results"].clone();
+    let of = |path: &str| files.as_array().unwrap().iter().find(|file| file["file_path"] == path).unwrap().clone();
     assert!(of(".env").get("added").is_none() && of("a")["added"] == 1, "{files}");
 }
 

@@ -79,8 +79,11 @@ fn one_file_is_edited_from_the_current_folder() {
     let sub = here.path().join("sub");
     let ran = run(here.command(&["edit", "b", "--old", "three", "--new", "-3", "--json"]).current_dir(&sub));
     let json = ran.exits(0).json();
-    assert_eq!(json["file_path"], text(&sub.join("b")));
-    assert_eq!((&json["edits_applied"], &json["edits"][0]["lines"]), (&json!(1), &json!([1])));
+    assert_eq!(json["file_results"][0]["file_path"], text(&sub.join("b")));
+    assert_eq!(
+        (&json["summary"]["total_edits"], &json["file_results"][0]["edits"][0]["lines"]),
+        (&json!(1), &json!([1]))
+    );
     has(&here, "sub/b", "-3\n");
     // The state is the root's.
     assert!(here.path().join(".txedit").is_dir() && !sub.join(".txedit").exists());
@@ -193,7 +196,10 @@ fn history_is_listed_shown_reverted_and_forgotten() {
 
     let shown = here.run(&["show", &second, "--json"]).exits(0).json();
     assert_eq!(shown["transaction_id"], second);
-    assert_eq!((&shown["files"][0]["path"], &shown["files"][0]["added"]), (&json!("sub/b"), &json!(1)));
+    assert_eq!(
+        (&shown["file_results"][0]["file_path"], &shown["file_results"][0]["added"]),
+        (&json!("sub/b"), &json!(1))
+    );
     assert!(here.run(&["show", &second]).exits(0).stdout.contains("\n-3\n+4\n"));
     let stat = here.run(&["show", &second, "--stat"]);
     assert!(!stat.exits(0).stdout.contains("\n-3\n") && stat.stdout.contains("1 line added"), "{stat:?}");
@@ -221,7 +227,11 @@ fn history_is_listed_shown_reverted_and_forgotten() {
 #[test]
 fn a_quiet_workspace_says_so_in_every_answer() {
     let here = two_files();
-    let json = |line: &[&str]| here.run(line).exits(0).json();
+    let json = |line: &[&str]| {
+        let mut answer = here.run(line).exits(0).json();
+        assert_eq!(answer.as_object_mut().unwrap().remove("schema_version"), Some(json!(1)));
+        answer
+    };
     assert_eq!(json(&["status", "--json"]), json!({"success": true, "interrupted": [], "open": [], "kept": []}));
     assert_eq!(json(&["recover", "--json"]), json!({"success": true, "plan": [], "recovered": []}));
     assert_eq!(json(&["recover", "--plan", "--json"]), json!({"success": true, "plan": []}));

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::is_setting;
+use crate::support::{is_setting, schema};
 
 /// A workspace, a stand-in for the program, a configuration, and a folder for temporary files.
 struct Office(TempDir);
@@ -121,6 +121,7 @@ impl Office {
     #[track_caller]
     fn ran(&self, command: &mut Command) -> Ran {
         let output = command.output().unwrap();
+        schema::check(command, &output);
         let stdout = String::from_utf8(output.stdout).unwrap();
         let left: Vec<_> = fs::read_dir(self.place("tmp")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.is_empty(), "left behind: {left:?}");

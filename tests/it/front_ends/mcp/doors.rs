@@ -90,7 +90,7 @@ fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
     denied("apply_patch", &json!({"patch": envelope}));
     // A search passes over them, and replaces what is left.
     let all = json!({"pattern": "KEY|core|one", "replacement": "x", "regex": true});
-    assert_eq!(session.done("replace_in_files", &all)["files_changed"], 1);
+    assert_eq!(session.done("replace_in_files", &all)["files_edited"], 1);
     let read = session.done("read_files", &json!({"paths": [root.name(".git/config"), root.name(".env")]}));
     assert_eq!(read["files"], json!([]));
     for skipped in read["skipped"].as_array().unwrap() {

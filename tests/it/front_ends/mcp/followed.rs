@@ -202,7 +202,7 @@ fn a_name_that_is_not_text_is_no_name_of_another_file() {
     let mut agent = root.open(&[]);
     let found = agent.done("replace_in_files", &json!({"pattern": "one", "replacement": "1", "dry_run": true}));
     let names: Vec<&str> =
-        found["files"].as_array().unwrap().iter().map(|f| f["file_path"].as_str().unwrap()).collect();
+        found["file_results"].as_array().unwrap().iter().map(|f| f["file_path"].as_str().unwrap()).collect();
     let escaped = root.name("n\\xff");
     assert_eq!(names.iter().filter(|name| **name == escaped).count(), 1, "{names:?}");
     for call in [edit(&escaped, "one", "1"), edit("n\\xff", "one", "1")] {

@@ -98,7 +98,7 @@ fn calls_without_a_path_are_about_all_roots() {
     let listed = session.done("list_transactions", &json!({}));
     let ids = |listed: &Value| -> Vec<String> {
         let list = listed["transactions"].as_array().unwrap().iter();
-        list.map(|one| one["files"][0]["path"].as_str().unwrap().to_owned()).collect()
+        list.map(|one| one["file_results"][0]["file_path"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&listed), [one.name("a"), two.name("b"), one.name("a")], "{listed:#}");
     assert_eq!(listed["open"][0]["transaction_id"], open["transaction_id"], "{listed:#}");

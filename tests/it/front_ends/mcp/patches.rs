@@ -125,7 +125,7 @@ fn a_text_is_replaced_in_the_tree_as_one_transaction() {
         arguments
     };
     let dry = session.done("replace_in_files", &ask("old", json!({"word": true, "dry_run": true})));
-    assert!(dry["files"][0]["diff"].as_str().unwrap().contains("+$1(1) older\n"), "{dry:#}");
+    assert!(dry["file_results"][0]["diff"].as_str().unwrap().contains("+$1(1) older\n"), "{dry:#}");
     assert_eq!(
         (&dry["total_matches"], &dry["files_searched"], &dry["binary_files_skipped"]),
         (&json!(2), &json!(2), &json!(1))
@@ -144,12 +144,12 @@ fn a_text_is_replaced_in_the_tree_as_one_transaction() {
     }
     assert_eq!((root.read("a.rs").as_str(), root.read("b.txt").as_str()), ("old(1) older\n", "old\n"));
     let none = session.done("replace_in_files", &ask("old", json!({"include": ["*.md"], "expected_matches": 0})));
-    assert_eq!((&none["files_changed"], &none["transaction_id"]), (&json!(0), &Value::Null));
+    assert_eq!((&none["files_edited"], &none["transaction_id"]), (&json!(0), &Value::Null));
 
     let guarded =
         json!({"regex": true, "include": ["*.rs", "*.txt"], "exclude": ["b.*"], "expected_matches": 1, "max_files": 1});
     let done = session.done("replace_in_files", &ask(r"old\((\d)\)", guarded));
-    assert_eq!(done["files"][0]["file_path"], root.name("a.rs"));
+    assert_eq!(done["file_results"][0]["file_path"], root.name("a.rs"));
     assert_eq!(root.read("a.rs"), "1 older\n");
     let done = session.done("replace_in_files", &ask("old", json!({})));
     assert_eq!((&done["total_matches"], root.read("a.rs").as_str()), (&json!(2), "1 $1er\n"));

@@ -40,9 +40,9 @@ fn every_path_in_an_answer_is_one_that_other_tools_take() {
     told.sort_by_key(ToString::to_string);
     assert_eq!(told, ["a", "b", "c"].map(|name| json!(root.name(name))).iter().collect::<Vec<_>>());
     let log = session.done("list_transactions", &json!({"limit": 1}));
-    for file in log["transactions"][0]["files"].as_array().unwrap() {
-        session.done("list_transactions", &json!({"path": file["path"]}));
-        assert!(std::path::Path::new(file["path"].as_str().unwrap()).starts_with(root.path("")), "{log}");
+    for file in log["transactions"][0]["file_results"].as_array().unwrap() {
+        session.done("list_transactions", &json!({"path": file["file_path"]}));
+        assert!(std::path::Path::new(file["file_path"].as_str().unwrap()).starts_with(root.path("")), "{log}");
     }
     std::fs::write(root.path("a"), "three\n").unwrap();
     let refused =
@@ -113,7 +113,7 @@ fn open_transactions_are_listed_with_owner_and_age() {
     assert_eq!(open["transaction_id"], staged["transaction_id"]);
     assert!(open["owner"].as_str().is_some_and(|owner| owner.contains("txedit")), "{open}");
     assert!(open["opened_at"].is_string() && open["expires_at"] == staged["expires_at"], "{open}");
-    is(&root, &open["files"][0]["path"], "a");
+    is(&root, &open["file_results"][0]["file_path"], "a");
     session.done("preview_transaction", &json!({"transaction_id": open["transaction_id"]}));
     session.done("commit_transaction", &json!({"transaction_id": open["transaction_id"]}));
     assert_eq!(session.done("list_transactions", &json!({}))["open"], Value::Null);

@@ -100,7 +100,7 @@ fn several_roots_are_several_workspaces() {
     let read = session.request("resources/read", &json!({"uri": uri}));
     assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("+x"), "{read}");
     let search = json!({"pattern": "1", "replacement": "3", "include": [two.name("b")]});
-    assert_eq!(session.done("replace_in_files", &search)["files_changed"], 1);
+    assert_eq!(session.done("replace_in_files", &search)["files_edited"], 1);
     assert_eq!(two.read("b"), "3\n");
     session.done("undo_transaction", &json!({"transaction_id": done["transaction_id"]}));
     assert!(!two.path("x").exists());

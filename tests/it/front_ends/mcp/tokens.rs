@@ -80,5 +80,5 @@ fn what_is_left_out_is_there_if_it_is_asked_for() {
     assert_eq!(undo["file_results"][0]["hash_after"], Value::Null, "{undo}");
     let again = json!({"pattern": "one", "replacement": "two", "verbose": true});
     let found = session.done("replace_in_files", &again);
-    assert!(found["files"][0]["hash_after"].is_string(), "{found}");
+    assert!(found["file_results"][0]["hash_after"].is_string(), "{found}");
 }

@@ -25,7 +25,7 @@ fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
     // What is not named is not searched either, with the rest of a tree.
     let replaced = ["replace", "one", "1", "--hidden", "--json"];
     let found = here.run(&[&replaced[..], &options].concat()).exits(0).json();
-    assert_eq!(found["files_changed"], 1, "{found}");
+    assert_eq!(found["files_edited"], 1, "{found}");
     // What a denied symlink leads to is denied as well.
     let left = [(".env", "KEY=one\n"), ("a", "one\n"), ("build/out", "one\n"), ("keys/id", "one\n")];
     for (name, content) in left.into_iter().chain([("open", "1\n")]) {
@@ -270,7 +270,7 @@ fn a_search_in_what_is_denied_says_so() {
     assert!(json["error"].as_str().unwrap().contains("2 files or folders are denied"), "{json}");
     let one = here.run(&["replace", "none", "1", "--json", "--deny", "keys"]).exits(1).json();
     assert!(one["error"].as_str().unwrap().contains("1 file or folder is denied"), "{one}");
-    assert_eq!(search(&[]).exits(0).json()["files_changed"], 1);
+    assert_eq!(search(&[]).exits(0).json()["files_edited"], 1);
     assert_eq!(fs::read_to_string(here.path().join("keys/id")).unwrap(), "one\n");
     // Nothing tells what is in it, by whatever way it is reached.
     symlink("keys", here.path().join("way")).unwrap();

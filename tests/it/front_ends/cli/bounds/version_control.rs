@@ -69,7 +69,7 @@ fn a_repository_is_outside_whatever_its_name() {
     }
     denied(&here.run(&["replace", "one", "1", "data", "--json"]));
     let found = here.run(&["replace", "one", "1", "--json"]).exits(0).json();
-    assert_eq!(found["files_changed"], 3, "a, and what is only like one: {found}");
+    assert_eq!(found["files_edited"], 3, "a, and what is only like one: {found}");
     assert_eq!(fs::read_to_string(here.path().join("data/config")).unwrap(), "one\n");
     apply(&here, &file("data/hooks/pre-commit"), &["--allow-vcs"]).exits(0);
     // A root that is one itself is one, too.
@@ -88,7 +88,7 @@ fn what_a_git_file_names_is_outside_without_a_store_of_its_own() {
     for path in ["store/config", "store/hooks/pre-commit"] {
         denied(&apply(&here, &file(path), &[]));
     }
-    assert_eq!(here.run(&["replace", "one", "1", "--json"]).exits(0).json()["files_changed"], 1, "a alone");
+    assert_eq!(here.run(&["replace", "one", "1", "--json"]).exits(0).json()["files_edited"], 1, "a alone");
     apply(&here, &file("store/config"), &["--allow-vcs"]).exits(0);
 }
 
