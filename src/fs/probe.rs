@@ -41,6 +41,10 @@ pub struct Guarantees {
     pub renames_survive: bool,
 }
 
+/// What it means that numbers of files go by their names, and the way out.
+pub const NUMBERS_BY_NAME: &str = "nothing tells a file from one that another program puts in its place; mount it so that it \
+    keeps the numbers (unionfs: -o use_ino; mergerfs: -o use_ino,inodecalc=passthrough)";
+
 /// Attempts to remove the scratch folder, and the pause between two of them.
 const REMOVALS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);

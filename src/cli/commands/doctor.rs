@@ -169,7 +169,7 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
             found.keeps_file_numbers,
             swap.is_none(),
             "a file keeps its inode number when it is renamed",
-            "nothing tells a file from another one in its place: unionfs and mergerfs keep numbers with -o use_ino",
+            probe::NUMBERS_BY_NAME,
         ),
         fact(
             "locks",

@@ -132,10 +132,6 @@ impl StateLookup {
 const CANNOT_EXCHANGE: &str = "two names cannot be exchanged (renameat2 RENAME_EXCHANGE)";
 const CANNOT_MOVE: &str = "a name cannot be taken only where it is free (renameat2 RENAME_NOREPLACE, or link)";
 
-/// How a file system by a program is made to keep the numbers of its files.
-pub(crate) const USE_INO: &str =
-    "mount it so that it keeps them (unionfs: -o use_ino; mergerfs: -o use_ino,inodecalc=passthrough)";
-
 /// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
@@ -315,10 +311,10 @@ impl StateFolder {
             format!("{why} in {}: its file system cannot, or a sandbox forbids it", root.display())
         } else {
             format!(
-                "{} is on {}, which gives a file another number with each name, so that nothing tells it from one that \
-                 another program puts in its place: {USE_INO}",
+                "{} is on {}, which gives a file another number with each name: {}",
                 root.display(),
-                self.file_system().map_or("a file system", |system| &system.name)
+                self.file_system().map_or("a file system", |system| &system.name),
+                probe::NUMBERS_BY_NAME
             )
         };
         Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor])
