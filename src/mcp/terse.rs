@@ -1,7 +1,7 @@
 //! Leaves out of a success what an agent seldom needs: each of its tokens is paid for, in every later call as well.
 //!
-//! Left out are the hashes of each file and the edits that did what they were to do; what is unusual stays. The argument
-//! `verbose` brings everything back, and the diffs.
+//! Left out are the hashes of each file, that it was edited, and the edits that did what they were to do; what is unusual
+//! stays. The argument `verbose` brings everything back, and the diffs.
 
 use serde_json::{Map, Value};
 
@@ -24,6 +24,9 @@ fn shorten_file(file: &mut Map<String, Value>) {
     file.remove("hash_before");
     if file.get("dry_run") == Some(&Value::Bool(false)) {
         file.remove("dry_run");
+    }
+    if file.get("operation").is_some_and(|operation| operation == "edit") {
+        file.remove("operation");
     }
     let Some(Value::Array(edits)) = file.remove("edits") else { return };
     let unusual = edits.into_iter().enumerate().filter(|(_, edit)| !is_plain(edit));
@@ -56,7 +59,7 @@ mod tests {
     #[test]
     fn what_is_unusual_stays() {
         let edit = |kind: &str, replaced: usize| json!({"old_string": "a", "matched": true, "match_kind": kind, "occurrences_replaced": replaced});
-        let file = |edits: Vec<Value>| json!({"success": true, "file_path": "/a", "dry_run": false, "hash_before": "1", "hash_after": "2", "edits": edits});
+        let file = |edits: Vec<Value>| json!({"success": true, "file_path": "/a", "operation": "edit", "dry_run": false, "hash_before": "1", "hash_after": "2", "edits": edits});
         let mut answer = json!({"success": true, "dry_run": false, "transaction_id": "t", "file_results":
             [file(vec![edit("exact", 1), edit("tolerant", 1)]), file(vec![edit("exact", 1)])]});
         shorten(&mut answer);
