@@ -1,24 +1,29 @@
-//! The advisory lock of a folder, and the limit of open files.
+//! The advisory lock of a folder, the lease on a file, and the limit of open files.
 
 use std::fs::File;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// An open file or folder that releases its lock when dropped.
+use super::super::Lease;
+use super::system::System;
+
+/// An open file or folder that releases its lock, and gives up its lease, when dropped.
 ///
 /// Closing alone is not enough: a process that another thread is just starting shares the open file until it executes
-/// its program, and would keep the lock until then. Anyone who tried the lock meanwhile would take the owner for alive.
+/// its program, and would keep both until then. Anyone who tried the lock meanwhile would take the owner for alive.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     pub(super) file: File,
     locked: AtomicBool,
+    leased_by: OnceLock<&'static dyn System>,
 }
 
 impl LockedFile {
     pub(super) const fn new(file: File) -> Self {
-        Self { file, locked: AtomicBool::new(false) }
+        Self { file, locked: AtomicBool::new(false), leased_by: OnceLock::new() }
     }
 
     /// Takes the lock if it is free; no other function takes one.
@@ -32,10 +37,23 @@ impl LockedFile {
             Err(fs4::TryLockError::Error(error)) => Err(error),
         }
     }
+
+    /// Asks that nobody else opens the file as long as it is open here.
+    pub(super) fn lease(&self, system: &'static dyn System) -> io::Result<Lease> {
+        let lease = system.lease(&self.file)?;
+        if lease == Lease::Granted {
+            self.leased_by.get_or_init(|| system);
+        }
+        Ok(lease)
+    }
 }
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
+        if let Some(system) = self.leased_by.get() {
+            // As below.
+            drop(system.end_lease(&self.file));
+        }
         if self.locked.load(Ordering::Relaxed) {
             // If this fails, closing releases the lock, only later.
             drop(fs4::FileExt::unlock(&self.file));

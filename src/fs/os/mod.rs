@@ -274,7 +274,7 @@ impl Fs for OsFs {
     }
 
     fn lease(&self, handle: &Handle) -> io::Result<Lease> {
-        self.system.lease(file(handle)?)
+        opened(handle)?.lease(self.system)
     }
 
     fn reserve(&self, handle: &Handle, offset: u64, length: u64) -> io::Result<()> {

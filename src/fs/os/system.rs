@@ -69,6 +69,11 @@ pub(super) trait System: fmt::Debug + Send + Sync {
         Ok(Lease::Unavailable)
     }
 
+    /// Gives up a lease that was granted.
+    fn end_lease(&self, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Makes sure that a file has the room for these bytes, at least one; it does not become longer.
     fn reserve(&self, _file: &File, _offset: u64, _length: u64) -> io::Result<()> {
         Ok(())

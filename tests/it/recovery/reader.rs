@@ -68,7 +68,7 @@ fn txedit(file: &Path) -> Value {
 fn in_our_words(read: &Value) -> Value {
     let header = &read["header"];
     let mut ours = json!({
-        "success": true, "transaction_id": header["id"], "back_on_crash": read["back_on_crash"],
+        "success": true, "schema_version": 1, "transaction_id": header["id"], "back_on_crash": read["back_on_crash"],
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });

@@ -60,6 +60,10 @@ impl System for Linux {
         lease::take(file)
     }
 
+    fn end_lease(&self, file: &File) -> io::Result<()> {
+        lease::give_up(file)
+    }
+
     fn reserve(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
         lease::reserve(file, offset, length)
     }
