@@ -18,6 +18,15 @@ pub const UNKNOWN_ENTRIES: usize = 1_000;
 /// The files listed of a journal that was not written where it is.
 pub const FOREIGN_FILES: usize = 20;
 
+/// Other file systems than that of the workspace in one transaction: their paths are in one line of its journal.
+pub const PARTS: usize = 8;
+
+/// Bytes of such a line for each of them without its path, at most.
+pub const PART_BYTES: usize = 128;
+
+/// Bytes of the name of a workspace in a part of a transaction.
+pub const OWNER_BYTES: u64 = 64;
+
 /// Edits of one file in one request.
 pub const EDITS: usize = 100_000;
 

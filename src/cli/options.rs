@@ -11,7 +11,7 @@ use super::home::{unfit_folders, user_state};
 use super::{config, denied};
 use crate::check::process::TRANSACTION;
 use crate::check::{Check, CheckIn};
-use crate::engine::{Durability, Engine, Retention, Settings};
+use crate::engine::{Durability, Engine, Retention, Settings, is_of_parts_alone};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::journal::Swap;
 use crate::limits;
@@ -295,12 +295,18 @@ fn unfit(folder: &Path) -> Error {
     usage("--root", message)
 }
 
+/// Returns whether a folder has a state folder that is more than a place for the parts of a workspace above it.
+fn has_state(folder: &Path) -> bool {
+    let state = folder.join(STATE_FOLDER);
+    state.is_dir() && !is_of_parts_alone(|name| state.join(name).is_dir())
+}
+
 /// The nearest folder upwards with a state folder or a version control folder, else `current` itself. A marker in an
 /// unfit folder does not count.
 fn root_around(current: &Path, unfit: &[PathBuf]) -> Root {
     let marked = |folder: &&Path| {
-        let is_marked = folder.join(STATE_FOLDER).is_dir()
-            || VCS_FOLDERS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+        let is_marked =
+            has_state(folder) || VCS_FOLDERS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
         is_marked && !unfit.iter().any(|unfit| unfit == folder)
     };
     match current.ancestors().find(marked) {

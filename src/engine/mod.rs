@@ -41,6 +41,8 @@ use report::{Recovered, Status};
 pub(crate) use run::Unobserved;
 pub use run::{Observer, Phase, Run};
 use store::lock::Patience;
+#[cfg(feature = "cli")]
+pub(crate) use store::parts::is_of_parts_alone;
 use store::state::{Section, StateFolder, StateLookup};
 use store::workspace::Workspace;
 pub use transaction::Transaction;

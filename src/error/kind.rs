@@ -74,7 +74,7 @@ pub enum ErrorKind {
     UndoConflict,
     /// An interrupted transaction is in the way and needs a decision.
     RecoveryRequired,
-    /// The files are on several file systems or mounts.
+    /// A file cannot be moved where it must be: its file system is not mounted, or does not move it.
     CrossDevice,
     /// The file system cannot move names as a commit must, or a sandbox does not let this process; or names cannot be made
     /// durable there, or no proof be left (`XDG_STATE_HOME`); or `/proc` is not mounted.

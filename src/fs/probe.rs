@@ -129,7 +129,7 @@ fn moves_to_free_names(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
 }
 
 /// Returns whether a file can have two names, of one inode, and neither takes the place of another.
-fn links(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+pub fn links(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     let pair = ProbePair::new(fs, folder)?;
     let before = pair.identities()?;
     match supported(fs.link(pair.first.name(), pair.second.name())) {

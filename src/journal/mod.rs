@@ -32,6 +32,7 @@ use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::plan::{self, Hashed};
 
+mod parts;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod reverse;
@@ -41,13 +42,16 @@ pub(crate) mod swap;
 pub use crate::index::{EntryIndex, IndexVec};
 pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
+pub use parts::RecordedPart;
+pub(crate) use parts::nearest;
 pub(crate) use scan::remains;
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 pub use swap::{Guarantee, Swap, SwapMethod};
 
 /// The newest version of the format. Versions 1, which records neither owners nor attributes, 2, which has no symlinks and
-/// removes no folder by itself, 3, in which names are always exchanged, and 4, in which no file is overwritten, can be read.
-pub const VERSION: u64 = 5;
+/// removes no folder by itself, 3, in which names are always exchanged, 4, in which no file is overwritten, and 5, which is
+/// about one file system, can be read.
+pub const VERSION: u64 = 6;
 
 /// A verified journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +89,8 @@ pub struct Header {
     pub request: Option<Digest>,
     /// How slots and targets change places.
     pub swap: SwapMethod,
+    /// The other file systems, in the order of their paths.
+    pub parts: Vec<RecordedPart>,
     /// A text for the log.
     pub label: Option<String>,
     /// The session of its caller, by which it is undone together with others.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Header, Journal, Owner, Record, RecordedChange, SwapMethod, slot_name};
+use super::{Header, Journal, Owner, Record, RecordedChange, RecordedPart, SwapMethod, slot_name};
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
@@ -65,6 +65,9 @@ pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
 /// The version of a journal with a file that is overwritten: a program that does not know it must not read the journal.
 pub const OVERWRITES: u64 = 5;
 
+/// The version of a journal whose slots are on several file systems.
+pub const HAS_PARTS: u64 = 6;
+
 /// The bytes of an entry's line without its path, at most: two states with their digests, and two identities.
 const ENTRY_BYTES: u64 = 1_024;
 
@@ -110,6 +113,8 @@ pub(super) struct HeaderLine {
     request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     swap: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartField>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,6 +128,34 @@ struct OwnerField {
     process: u32,
     user: u32,
     host: String,
+}
+
+/// Another file system.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartField {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    folder: IdentityField,
+}
+
+impl From<&RecordedPart> for PartField {
+    fn from(part: &RecordedPart) -> Self {
+        let path = part.path.as_path().as_os_str();
+        Self {
+            path: path.to_str().map(str::to_owned),
+            path_hex: path.to_str().is_none().then(|| to_hex(path.as_bytes())),
+            folder: (&part.folder).into(),
+        }
+    }
+}
+
+impl PartField {
+    fn read(self) -> Result<RecordedPart, &'static str> {
+        Ok(RecordedPart { path: path_of(self.path.map(Cow::from), self.path_hex)?, folder: self.folder.read()? })
+    }
 }
 
 /// One entry.
@@ -247,6 +280,7 @@ impl From<&Header> for HeaderLine {
             key: header.key.clone(),
             request: header.request.map(|digest| digest.to_hex()),
             swap: header.swap.word().map(str::to_owned),
+            parts: header.parts.iter().map(Into::into).collect(),
             label: header.label.clone(),
             session: header.session.clone(),
         }
@@ -266,11 +300,17 @@ impl HeaderLine {
         let swap = self.swap.as_deref().map_or(Some(SwapMethod::Exchange), SwapMethod::of_word);
         // The version has one spelling, too: the newest says that there is one.
         let is_of_version = |swap: &SwapMethod| match swap {
-            _ if self.txedit == OVERWRITES => true,
+            _ if self.txedit >= OVERWRITES => true,
             SwapMethod::Exchange => self.txedit <= swap.version(),
             SwapMethod::Rename | SwapMethod::Link => self.txedit == swap.version(),
         };
-        let swap = swap.filter(is_of_version);
+        let swap = swap.filter(is_of_version).ok_or("a way in which slots and targets change places")?;
+        let parts = self.parts.into_iter().map(PartField::read).collect::<Result<Vec<_>, _>>()?;
+        let bytes = |part: &RecordedPart| part.path.as_path().as_os_str().as_bytes().to_vec();
+        let is_sorted = parts.is_sorted_by(|one, next| bytes(one) < bytes(next));
+        if (self.txedit == HAS_PARTS) == parts.is_empty() || !is_sorted {
+            return Err("other file systems, by their paths, in a journal that has some");
+        }
         Ok(Header {
             version: self.txedit,
             id: self.id,
@@ -287,7 +327,8 @@ impl HeaderLine {
             opened: self.opened,
             key: self.key,
             request: self.request.map(|hex| hex.parse().map_err(|_| "the fingerprint of a request")).transpose()?,
-            swap: swap.ok_or("a way in which slots and targets change places")?,
+            swap,
+            parts,
             label: self.label,
             session: self.session,
         })
@@ -345,7 +386,7 @@ impl<'a> EntryLine<'a> {
                 RecordedChange::Edit { before, after, staged, original }
             }
             ("overwrite", Some(before), Some(after), Some(staged), Some(original))
-                if version == OVERWRITES && !before.is_link() && !after.is_link() =>
+                if version >= OVERWRITES && !before.is_link() && !after.is_link() =>
             {
                 RecordedChange::Overwrite { before, after, staged, original }
             }

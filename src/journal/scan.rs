@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::record::{Chain, EntryLine, HeaderLine, OVERWRITES, SealLine};
+use super::record::{Chain, EntryLine, HAS_PARTS, HeaderLine, OVERWRITES, SealLine};
 use super::{Header, Journal, Record, VERSION};
 use crate::digest::Digest;
 use crate::index::{EntryIndex, IndexVec};
@@ -173,7 +173,8 @@ impl<R: BufRead> JournalLines<R> {
                     return Err(unexpected(line, "the number of entries in the seal").into());
                 }
                 let overwrites = entries.iter().any(|record| record.change.overwrites());
-                if (header.version == OVERWRITES) != overwrites || overwrites && !seal.back_on_crash {
+                let is_of_version = header.version == HAS_PARTS || (header.version == OVERWRITES) == overwrites;
+                if !is_of_version || overwrites && !seal.back_on_crash {
                     return Err(
                         unexpected(line, "the version, and the seal, of a journal that overwrites files").into()
                     );

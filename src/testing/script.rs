@@ -57,6 +57,8 @@ pub struct Script {
     durability: Durability,
     is_warm: bool,
     is_contended: bool,
+    /// True if another file system than that of the root cannot exchange names.
+    is_partly_stepwise: bool,
     /// The paths in the workspace of files that are mount points, and are overwritten.
     mounted: Vec<PathBuf>,
     protocol: &'static Protocol,
@@ -83,6 +85,7 @@ impl Script {
             durability: Durability::Power,
             is_warm: true,
             is_contended: false,
+            is_partly_stepwise: false,
             mounted: Vec::new(),
             protocol: &PROTOCOL,
             disturb: None,
@@ -161,6 +164,13 @@ impl Script {
         self.named("contended")
     }
 
+    /// A file system among its files cannot exchange names: for a moment there may be no file.
+    #[must_use]
+    pub fn partly_stepwise(mut self) -> Self {
+        self.is_partly_stepwise = true;
+        self
+    }
+
     /// The file at this path in the workspace is a mount point, and is overwritten in place.
     #[must_use]
     pub fn mounted(mut self, path: impl Into<PathBuf>) -> Self {
@@ -221,7 +231,7 @@ impl Script {
 
     /// Returns whether names change places step by step.
     pub(super) fn is_stepwise(&self) -> bool {
-        !self.volume().exchange
+        self.is_partly_stepwise || !self.volume().exchange
     }
 
     fn volume(&self) -> Volume {

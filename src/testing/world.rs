@@ -1,6 +1,7 @@
 //! The visible state of a machine: the user's files, and the content of the state folder.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::script::ROOT;
@@ -42,10 +43,16 @@ impl WorkspaceTree {
         let mut seen = Self::default();
         for (path, entry) in tree {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
-            match path.strip_prefix(STATE_FOLDER) {
-                Ok(inner) => seen.note(inner, entry, tree),
-                Err(_) if path.as_os_str().is_empty() => {}
-                Err(_) => drop(seen.files.insert(path.to_owned(), entry.clone())),
+            match (path.strip_prefix(STATE_FOLDER), in_part(path)) {
+                (Ok(inner), _) => seen.note(inner, entry, tree),
+                // As if it were in the transaction's own folder.
+                (Err(_), Some([id, slot])) => {
+                    if let Some(section) = section_of(tree, id) {
+                        seen.note(&Path::new(section).join(id).join(slot), entry, tree);
+                    }
+                }
+                (Err(_), None) if path.as_os_str().is_empty() || is_in_state(path) => {}
+                (Err(_), None) => drop(seen.files.insert(path.to_owned(), entry.clone())),
             }
         }
         seen
@@ -70,6 +77,24 @@ impl WorkspaceTree {
     pub(super) fn in_reach(&self) -> impl Iterator<Item = &SimEntry> {
         self.files.values().chain(&self.stored).filter(|entry| has_content(entry))
     }
+}
+
+/// Returns whether a path is in a state folder of another file system than the root's.
+fn is_in_state(path: &Path) -> bool {
+    path.iter().any(|name| name == STATE_FOLDER)
+}
+
+/// The id and the name of the slot if a path is one in a part of a transaction.
+fn in_part(path: &Path) -> Option<[&OsStr; 2]> {
+    let mut names = path.iter().skip_while(|name| *name != STATE_FOLDER).skip(1);
+    let found = (names.next()?, [names.next()?, names.next()?]);
+    (found.0 == "parts").then_some(found.1).filter(|[_, slot]| *slot != "workspace" && *slot != "sealed")
+}
+
+/// The section in which the transaction of a part is.
+fn section_of(tree: &SimTree, id: &OsStr) -> Option<&'static str> {
+    let is_in = |section: &&str| tree.contains_key(&Path::new(ROOT).join(STATE_FOLDER).join(section).join(id));
+    ["txn", "history", "kept", "trash"].into_iter().find(is_in)
 }
 
 /// Returns whether it has a content that can be lost: a file, or a symlink, of which it is the target.

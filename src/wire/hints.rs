@@ -209,7 +209,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::UndoConflict => "Read the files named in `conflicts`; undo what changed them first, or edit them by hand.",
         K::RecoveryRequired => "Have the transaction recovered, and read the files before sending anything else.",
         K::CrossDevice => {
-            "Do first what the message names; files on another file system or mount need a request of their own."
+            "Do first what the message says: mount the file system, or send what it names as a request of its own."
         }
         K::UnsupportedFileSystem => "Move the workspace to a file system that can do what the message names.",
         K::MountPoint => "Leave this path out; a mount point cannot be exchanged.",

@@ -15,7 +15,7 @@ import sys
 
 from blake3 import blake3
 
-VERSIONS = (1, 2, 3, 4, 5)
+VERSIONS = (1, 2, 3, 4, 5, 6)
 FILE_BYTES = 4 << 30
 LINE_BYTES = 65_536
 ENTRIES = 1_000_000
@@ -46,6 +46,7 @@ KINDS = {
     "remove_folder": ("original",),
 }
 OVERWRITES = 5
+PARTS = 6
 NOT_IN_1 = ("file_to_folder", "folder_to_file", "remove_folder")
 NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -173,7 +174,7 @@ def header_of(raw):
     if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "swap?", "label?", "session?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "swap?", "parts?", "label?", "session?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -204,9 +205,21 @@ def header_of(raw):
         text(header["key"], 1)
     if "request" in header:
         text(header["request"], 1, DIGEST)
-    fits = header["txedit"] == OVERWRITES or ("swap" in header) == (header["txedit"] == 4)
+    fits = header["txedit"] in (OVERWRITES, PARTS) or ("swap" in header) == (header["txedit"] == 4)
     if not fits or header.get("swap", "link") not in ("rename", "link"):
         raise Refused("unexpected", "line 1: expected a way in which slots and targets change places", 1)
+    parts = header.get("parts", [])
+    if not isinstance(parts, list) or bool(parts) != (header["txedit"] == PARTS) or "parts" in header and not parts:
+        raise Refused("unexpected", "line 1: expected other file systems in a journal that has some", 1)
+    paths = []
+    for part in parts:
+        if not isinstance(part, dict):
+            raise Refused("unexpected", "line 1: expected a part", 1)
+        fields(part, 1, "path" if "path" in part else "path_hex", "folder")
+        identity(part["folder"], 1)
+        paths.append(path_of(part, 1))
+    if any(one >= other for one, other in zip(paths, paths[1:])):
+        raise Refused("unexpected", "line 1: expected the parts in the order of their paths", 1)
     if "label" in header:
         text(header["label"], 1)
     if "session" in header:
@@ -217,7 +230,7 @@ def header_of(raw):
 def entry_of(entry, index, line, version):
     kind = entry.get("kind")
     known = isinstance(kind, str) and kind in KINDS
-    if not known or (version == 1 and kind in NOT_IN_1) or (version != OVERWRITES and kind == "overwrite"):
+    if not known or (version == 1 and kind in NOT_IN_1) or (version not in (OVERWRITES, PARTS) and kind == "overwrite"):
         raise Refused("unexpected", f"line {line}: expected a kind", line)
     path = "path" if "path" in entry else "path_hex"
     fields(entry, line, "slot", "kind", path, *KINDS[kind])
@@ -267,7 +280,8 @@ def read(data):
             if value["sealed"] != len(entries):
                 raise Refused("unexpected", f"line {line}: expected the number of entries in the seal", line)
             overwrites = any(entry["kind"] == "overwrite" for entry in entries)
-            if overwrites != (header["txedit"] == OVERWRITES) or (overwrites and not value["back_on_crash"]):
+            fits = header["txedit"] == PARTS or overwrites == (header["txedit"] == OVERWRITES)
+            if not fits or (overwrites and not value["back_on_crash"]):
                 raise Refused("unexpected", f"line {line}: expected the version and the seal of what is overwritten", line)
             if not last:
                 raise Refused("unexpected", f"line {line + 1}: something follows the seal", line + 1)

@@ -15,7 +15,7 @@ use crate::fs::input;
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::record::{IdentityField, StateField};
-use crate::journal::{self, Journal, JournalState, Record};
+use crate::journal::{self, Journal, JournalState, Record, RecordedPart};
 use crate::limits;
 
 pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -86,6 +86,9 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
             line(name, &value.escape_debug().to_string());
         }
     }
+    for part in &header.parts {
+        line("part", &format!("{} {}", part.path, identity(&part.folder)));
+    }
     for (entry, record) in journal.entries.numbered() {
         push(&mut text, entry, record);
     }
@@ -141,6 +144,8 @@ pub(super) struct JournalJson<'a> {
     request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     swap: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,6 +159,12 @@ struct OwnerView<'a> {
     process: u32,
     user: u32,
     host: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PartView {
+    path: String,
+    folder: IdentityField,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -188,10 +199,17 @@ impl<'a> JournalJson<'a> {
             key: header.key.as_deref(),
             request: header.request.map(|digest| digest.to_hex()),
             swap: header.swap.word(),
+            parts: header.parts.iter().map(PartView::new).collect(),
             label: header.label.as_deref(),
             session: header.session.as_deref(),
             entries: journal.entries.numbered().map(|(entry, record)| EntryView::new(entry, record)).collect(),
         }
+    }
+}
+
+impl PartView {
+    fn new(part: &RecordedPart) -> Self {
+        Self { path: part.path.to_string(), folder: (&part.folder).into() }
     }
 }
 

@@ -25,7 +25,9 @@ pub(crate) struct GivenBack {
 
 /// The metadata of the folder that an entry of a committed transaction removed.
 pub(crate) fn removed_metadata(workspace: &Workspace, loaded: &Loaded, entry: EntryIndex) -> Result<Metadata> {
-    metadata_of(workspace, &workspace.open_beneath(&loaded.folder, slot_name(entry))?)
+    let slots = loaded.slots(workspace)?;
+    let folder = slots.of(&loaded.journal.entries[entry].path);
+    metadata_of(workspace, &workspace.open_beneath(folder, slot_name(entry))?)
 }
 
 pub(crate) fn metadata_of(workspace: &Workspace, folder: &Handle) -> Result<Metadata> {

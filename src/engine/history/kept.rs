@@ -11,6 +11,7 @@ use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
 use crate::engine::store::folder::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
+use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
@@ -63,14 +64,15 @@ impl Engine {
         }
         let place = &kept.kept_path;
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
-        let name = Name::new(&folder, kept);
+        let path = RelPath::new(path).map_err(|_| unclear(id, &contents))?;
+        let slots = SlotFolders::open(&self.workspace, &folder, &journal.header)?;
+        let name = Name::new(slots.of(&path), kept);
         let stat = self.workspace.stat(name)?;
         let Some((content, stat)) = self.content(name, run.cancel)?.zip(stat) else {
             let message =
                 format!("{} is a folder, or another special file; only files are written back", place.display());
             return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
         };
-        let path = RelPath::new(path).map_err(|_| unclear(id, &contents))?;
         let label = format!("restore what {id} kept");
         for _ in 1..RESTORE_TRIES {
             match self.restore(&path, (&content, &stat), &label, run) {
@@ -112,7 +114,9 @@ impl Engine {
         // Another process that empties the trash leaves a locked folder alone.
         self.workspace.try_lock(&folder)?;
         // The journal goes last: without it nothing tells what the rest is.
-        delete_tree::folders_in(&self.workspace, &folder)?;
+        for folder in trash::slots_of(&state, &folder)?.all() {
+            delete_tree::folders_in(&self.workspace, folder)?;
+        }
         state.move_transaction(id, Section::Kept, Section::Trash)?;
         let told = |message: &str| format!("it is no longer kept, though a power loss may bring it back: {message}");
         trash::sync_and_drop(&state, id).map_err(|error| match error.details() {
@@ -158,9 +162,11 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
         let found = match listed(&state.workspace, &folder, &stat)? {
-            Some((journal, journal_state)) => {
-                contents(state, &folder, (&journal, journal_state), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
-            }
+            Some((journal, journal_state)) => match contents(state, &folder, (&journal, journal_state), &NEVER) {
+                // They are listed again once that is mounted.
+                Err(error) if error.kind() == ErrorKind::CrossDevice => Vec::new(),
+                found => found?.into_iter().map(|(_, kept)| kept).collect(),
+            },
             None => Vec::new(),
         };
         kept.push(Kept { id, folder: folder.path().to_owned(), contents: found });
@@ -209,16 +215,17 @@ fn contents<'j>(
     cancel: &CancelToken,
 ) -> Result<Vec<(&'j Path, error::KeptContent)>> {
     let mut found = Vec::new();
-    let kept = |path: &Path, name: &str, reason: &str| error::KeptContent {
+    let slots = SlotFolders::open(&state.workspace, folder, &journal.header)?;
+    let kept = |record: &Record, path: &Path, name: &str, reason: &str| error::KeptContent {
         path: state.workspace.root.path().join(path),
-        kept_path: folder.path().join(name),
+        kept_path: slots.of(&record.path).path().join(name),
         reason: reason.to_owned(),
     };
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
-    let aside = asides(&state.workspace, folder, journal)?;
+    let aside = asides(&state.workspace, &slots, journal)?;
     let is_noted = state.workspace.stat(Name::new(folder, journal::RESTORED_NAME))?.is_some();
-    let is_lost = !is_noted && is_any_lost(state, folder, (journal, journal_state), cancel)?;
+    let is_lost = !is_noted && is_any_lost(state, &slots, (journal, journal_state), cancel)?;
     for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             let reason = match journal_state {
@@ -226,10 +233,10 @@ fn contents<'j>(
                 _ if record.change.overwrites() => OVERWRITTEN,
                 _ => NAME_TAKEN,
             };
-            found.push((aside.path, kept(aside.path, &aside.name, reason)));
+            found.push((aside.path, kept(record, aside.path, &aside.name, reason)));
         }
         let slot = slot_name(entry);
-        let name = Name::new(folder, &slot);
+        let name = Name::new(slots.of(&record.path), &slot);
         let reason = match see(&state.workspace, name, cancel) {
             Ok(Seen::Missing) => continue,
             // The copy of a file that was overwritten is of no use once that has its content again.
@@ -241,7 +248,7 @@ fn contents<'j>(
             }
             Ok(seen)
                 if is_new(record, as_staged(record, seen, is_born_here))
-                    || is_incomplete(&state.workspace, folder, journal, (entry, journal_state))? =>
+                    || is_incomplete(&state.workspace, &slots, journal, (entry, journal_state))? =>
             {
                 continue;
             }
@@ -253,7 +260,7 @@ fn contents<'j>(
             Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
             Err(e) => return Err(e),
         };
-        found.push((record.path.as_path(), kept(record.path.as_path(), &slot, reason)));
+        found.push((record.path.as_path(), kept(record, record.path.as_path(), &slot, reason)));
     }
     Ok(found)
 }
@@ -271,13 +278,13 @@ fn has_content_before(state: &StateFolder, record: &Record, cancel: &CancelToken
 /// back without an exchange, so its slot is empty in any case.
 fn is_any_lost(
     state: &StateFolder,
-    folder: &Handle,
+    slots: &SlotFolders,
     (journal, journal_state): (&Journal, JournalState),
     cancel: &CancelToken,
 ) -> Result<bool> {
     for (entry, record) in journal.entries.numbered().filter(|_| journal_state.is_undo()) {
         let Some(original) = record.change.original() else { continue };
-        if state.workspace.stat(Name::new(folder, &slot_name(entry)))?.is_some() {
+        if state.workspace.stat(Name::new(slots.of(&record.path), &slot_name(entry)))?.is_some() {
             continue;
         }
         let parent = match state.workspace.find_folder(&state.workspace.root, record.path.parent()) {

@@ -10,6 +10,7 @@ use super::{Loaded, history};
 use crate::cancel::NEVER;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
+use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{ErrorKind, Result};
@@ -27,7 +28,7 @@ const CAPTURED: &str = "was replaced by another program before it was swapped, a
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
     workspace: &'a Workspace,
-    folder: &'a Handle,
+    folders: SlotFolders,
     journal: &'a Journal,
     journal_state: JournalState,
     /// True if the journal was born in this folder. In a copy, its inodes and times prove nothing.
@@ -66,11 +67,12 @@ impl<'a> Slots<'a> {
     /// The slots of a transaction in history or in the trash.
     pub(crate) fn new(
         workspace: &'a Workspace,
-        folder: &'a Handle,
+        folders: SlotFolders,
         journal: &'a Journal,
         journal_state: JournalState,
         to_delete: bool,
     ) -> Result<Self> {
+        let folder = folders.own();
         let stat = workspace.stat_handle(folder)?;
         let look = |name: &str| {
             let name = Name::new(folder, name);
@@ -91,17 +93,18 @@ impl<'a> Slots<'a> {
         };
         let span = begin.zip(end).filter(|_| is_born_here);
         let needs_time = to_delete || made.is_none();
-        Ok(Self { workspace, folder, journal, journal_state, is_born_here, span, needs_time, to_delete })
+        Ok(Self { workspace, folders, journal, journal_state, is_born_here, span, needs_time, to_delete })
     }
 
     /// Examines the slot of an entry.
     pub(crate) fn look(&self, entry: EntryIndex) -> Result<SlotContent> {
         let slot = slot_name(entry);
-        let name = Name::new(self.folder, &slot);
+        let record = &self.journal.entries[entry];
+        let folder = self.folders.of(&record.path);
+        let name = Name::new(folder, &slot);
         let Some(stat) = self.workspace.stat(name)? else {
             return Ok(SlotContent::Nothing);
         };
-        let record = &self.journal.entries[entry];
         if self.is_proven(record, &stat) {
             return Ok(SlotContent::AsRecorded);
         }
@@ -126,19 +129,19 @@ impl<'a> Slots<'a> {
             (Seen::Folder(_), Some(recorded)) if !self.is_born_here => Seen::Folder(*recorded),
             (seen, _) => seen,
         };
-        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.workspace, self.folder, slot.as_ref())? {
+        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.workspace, folder, slot.as_ref())? {
             return Ok(SlotContent::Written);
         }
         let may_go = (self.workspace.protocol.may_go)(record, self.journal_state, seen)
             || self.is_elsewhere(entry, &stat)?
-            || is_incomplete(self.workspace, self.folder, self.journal, (entry, self.journal_state))?;
+            || is_incomplete(self.workspace, &self.folders, self.journal, (entry, self.journal_state))?;
         if may_go {
             return Ok(SlotContent::AsRecorded);
         }
         if self.journal_state != JournalState::Done {
             return Ok(if is_original(record, seen) { SlotContent::Original } else { SlotContent::Written });
         }
-        let is_captured = self.is_born_here && is_captured(self.workspace, self.folder, record, &stat)?;
+        let is_captured = self.is_born_here && is_captured(self.workspace, folder, record, &stat)?;
         Ok(if is_captured { SlotContent::Captured } else { SlotContent::Written })
     }
 
@@ -149,7 +152,7 @@ impl<'a> Slots<'a> {
             return Ok(false);
         }
         let copy = original_name(entry);
-        let copy = Name::new(self.folder, &copy);
+        let copy = Name::new(self.folders.of(&self.journal.entries[entry].path), &copy);
         Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
@@ -163,7 +166,9 @@ impl<'a> Slots<'a> {
             _ => record.change.after().filter(|_| record.change.staged() == Some(&stat.identity)),
         };
         let (Some(recorded), Some((begin, end))) = (recorded, self.span) else { return false };
-        stat.kind == FileKind::File
+        // Another file system may be of another clock, or of a coarser one.
+        self.folders.part_of(&record.path).is_none()
+            && stat.kind == FileKind::File
             && stat.size == recorded.size
             && stat.modified < begin
             && stat.changed <= end
@@ -209,7 +214,7 @@ impl<'a> Slots<'a> {
     }
 
     fn slot_path(&self, entry: EntryIndex) -> PathBuf {
-        self.folder.path().join(slot_name(entry))
+        self.folders.of(&self.journal.entries[entry].path).path().join(slot_name(entry))
     }
 }
 
@@ -222,7 +227,12 @@ pub(crate) fn is_captured(workspace: &Workspace, folder: &Handle, record: &Recor
 
 /// Warnings about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
-    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, JournalState::Done, false)?;
+    let folders = match loaded.slots(workspace) {
+        // Its log is there nevertheless.
+        Err(error) if error.kind() == ErrorKind::CrossDevice => return Ok(vec![error.message().to_owned()]),
+        folders => folders?,
+    };
+    let slots = Slots::new(workspace, folders, &loaded.journal, JournalState::Done, false)?;
     Ok(slots.not_as_recorded()?.into_iter().map(|(entry, found)| slots.told(entry, found)).collect())
 }
 
@@ -234,7 +244,7 @@ pub(crate) fn written_folders(workspace: &Workspace, loaded: &Loaded) -> Result<
     if removed.is_empty() {
         return Ok(Vec::new());
     }
-    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, JournalState::Done, false)?;
+    let slots = Slots::new(workspace, loaded.slots(workspace)?, &loaded.journal, JournalState::Done, false)?;
     let mut warnings = Vec::new();
     for entry in removed {
         if slots.look(entry)? == SlotContent::Written {
@@ -272,7 +282,14 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
         if journal_state == JournalState::Sealed {
             continue;
         }
-        let slots = Slots::new(&state.workspace, &folder, &journal, journal_state, true)?;
+        let folders = match SlotFolders::open(&state.workspace, &folder, &journal.header) {
+            Err(error) if error.kind() == ErrorKind::CrossDevice => {
+                all.push(format!("in the trash: {}", error.message()));
+                continue;
+            }
+            folders => folders?,
+        };
+        let slots = Slots::new(&state.workspace, folders, &journal, journal_state, true)?;
         let written = slots
             .not_as_recorded()?
             .into_iter()

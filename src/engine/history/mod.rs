@@ -18,7 +18,7 @@ pub(super) mod trash;
 pub(super) mod untrusted;
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::report::{Logged, Shown, ShownFile};
@@ -32,6 +32,7 @@ use super::{Engine, Run};
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
+use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -133,13 +134,19 @@ fn read(
 /// The size of a committed transaction's originals. The whole journal would tell it too, in ten times the time; the
 /// header is enough to tell that the transaction is ours.
 pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
-    let Some(folder) = open_ours(state, id)? else { return Ok(None) };
+    let Some((folder, header)) = open_ours(state, id)? else { return Ok(None) };
+    let slots = match SlotFolders::open(&state.workspace, &folder, &header) {
+        // What is not mounted takes no room here.
+        Err(error) if error.kind() == ErrorKind::CrossDevice => SlotFolders::new(folder, Vec::new()),
+        slots => slots?,
+    };
     let mut bytes = 0;
-    for name in state.workspace.list(&folder)? {
-        if is_slot(&name) {
-            let name = Name::new(&folder, &name);
-            let stat = state.workspace.stat(name)?;
-            bytes += stat.map_or(0, |stat| stat.size);
+    for folder in slots.all() {
+        for name in state.workspace.list(folder)? {
+            if is_slot(&name) {
+                let stat = state.workspace.stat(Name::new(folder, &name))?;
+                bytes += stat.map_or(0, |stat| stat.size);
+            }
         }
     }
     Ok(Some(bytes))
@@ -150,11 +157,11 @@ pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
 
-fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
+fn open_ours(state: &StateFolder, id: &str) -> Result<Option<(Handle, Header)>> {
     let Opening::Ours(folder, stat) = open(state, id)? else { return Ok(None) };
     let header = interrupted::read_of_journal(&state.workspace, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, JournalState::Done))) = header else { return Ok(None) };
-    Ok(is_born_here(&stat, id, &header).then_some(folder))
+    Ok(is_born_here(&stat, id, &header).then_some((folder, header)))
 }
 
 /// Returns whether a name in a transaction's folder is a slot, or the copy of an original.
@@ -205,11 +212,19 @@ impl Loaded {
         &self.journal.header.id
     }
 
+    /// The folders with its slots.
+    pub(crate) fn slots(&self, workspace: &Workspace) -> Result<SlotFolders> {
+        SlotFolders::open(workspace, &self.folder, &self.journal.header)
+    }
+
     /// The entries of whose original there is a copy, because its inode had other names.
     pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<EntryIndex>> {
-        let names = workspace.list(&self.folder)?;
-        let entry = |name: &OsString| journal::entry_of_original(name.to_str()?);
-        Ok(names.iter().filter_map(entry).collect())
+        let mut copied = HashSet::new();
+        for folder in self.slots(workspace)?.all() {
+            let names = workspace.list(folder)?;
+            copied.extend(names.iter().filter_map(|name| journal::entry_of_original(name.to_str()?)));
+        }
+        Ok(copied)
     }
 }
 
@@ -372,13 +387,15 @@ impl Engine {
     /// The original of an entry: from its slot or, if it was written since through another name of that inode, from the
     /// copy.
     pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
-        let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
+        let slots = loaded.slots(&self.workspace)?;
+        let folder = slots.of(&loaded.journal.entries[entry].path);
+        let slot = self.content(Name::new(folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
         if slot.as_ref().is_some_and(is_it) {
             return Ok(slot);
         }
-        let copy = self.content(Name::new(&loaded.folder, &original_name(entry)), cancel)?;
+        let copy = self.content(Name::new(folder, &original_name(entry)), cancel)?;
         Ok(copy.filter(is_it).or(slot))
     }
 

@@ -14,6 +14,7 @@ use crate::cancel::NEVER;
 use crate::engine::store::barrier;
 use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
+use crate::engine::store::parts::{self, SlotFolders};
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -94,7 +95,8 @@ pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     let Some(section) = state.section(Section::Trash)? else { return Ok(()) };
     barrier::pass(state, &section, |each| each.sections(state))?;
     let folder = state.workspace.open_beneath(&section, id)?;
-    unlink_all(&state.workspace, &section, &folder, id);
+    let slots = slots_of(state, &folder)?;
+    unlink_all(&state.workspace, &section, &slots, id);
     if !is_there(state, &section, id)? {
         return Ok(());
     }
@@ -136,9 +138,11 @@ fn empty(state: &StateFolder, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
 
 fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
     let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
+    // One with contents on a file system that is not mounted waits for that.
+    let slots = slots_of(state, &folder)?;
     let is_unswapped = matches!(goes, Goes::Unswapped(ids) if ids.contains(id));
     let Some(journal_state) = journal_state_of(&state.workspace, &folder)?.filter(|_| !is_unswapped) else {
-        unlink_all(&state.workspace, section, &folder, id);
+        unlink_all(&state.workspace, section, &slots, id);
         return Ok(None);
     };
     let is_due = match (journal_state, goes) {
@@ -153,9 +157,9 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
     if !is_due || !state.workspace.try_lock(&folder)? {
         return Ok(None);
     }
-    match unlink_verified(state, &folder)? {
+    match unlink_verified(state, &slots)? {
         None => {
-            unlink_all(&state.workspace, section, &folder, id);
+            unlink_all(&state.workspace, section, &slots, id);
             Ok(None)
         }
         Some(what) => rescue(state, id, &what).map(Some),
@@ -183,18 +187,19 @@ fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
 
 /// Unlinks the slots that hold what the journal records, each right after it was verified. Returns a short description
 /// of what must not be deleted.
-fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String>> {
+fn unlink_verified(state: &StateFolder, folders: &SlotFolders) -> Result<Option<String>> {
+    let folder = folders.own();
     let (journal, journal_state) =
         match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
             Some(Ok(read)) => read,
             Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
             None => return Ok(None),
         };
-    let slots = Slots::new(&state.workspace, folder, &journal, journal_state, true)?;
+    let slots = Slots::new(&state.workspace, folders.clone(), &journal, journal_state, true)?;
     let mut written = Vec::new();
     for (entry, record) in journal.entries.numbered() {
         let slot = slot_name(entry);
-        let name = Name::new(folder, &slot);
+        let name = Name::new(folders.of(&record.path), &slot);
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,
             SlotContent::Written | SlotContent::Captured | SlotContent::Original | SlotContent::Unreadable => false,
@@ -214,11 +219,13 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
             || name == journal_state.file_name()
             || name == journal::HIDDEN_NAME
             || name == journal::RESTORED_NAME
+            || parts::OWN_NAMES.iter().any(|own| name == *own)
     };
-    let left = state.workspace.list(folder)?;
     let mut strange = false;
-    for name in left.iter().filter(|name| !ours(name)) {
-        strange |= !is_copy(&state.workspace, folder, &journal, name)?;
+    for folder in folders.all() {
+        for name in state.workspace.list(folder)?.iter().filter(|name| !ours(name)) {
+            strange |= !is_copy(&state.workspace, folder, &journal, name)?;
+        }
     }
     Ok(match (written.is_empty(), strange) {
         (true, false) => None,
@@ -263,9 +270,31 @@ fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
     Ok(Rescued { id: id.to_owned(), warning })
 }
 
-/// Unlinks everything in a folder, then the folder. The journal goes last: without it the rest would count as never
-/// swapped.
-fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
+/// The folders with the slots of a transaction in the trash. One that has no journal, or was not born there, may name no others.
+pub(crate) fn slots_of(state: &StateFolder, folder: &Handle) -> Result<SlotFolders> {
+    let header = interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?;
+    let header = header.and_then(std::result::Result::ok).map(|(header, _)| header);
+    let identity = state.workspace.stat_handle(folder)?.identity;
+    match header.filter(|header| header.folder.is_record_of(&identity)) {
+        Some(header) => SlotFolders::left(&state.workspace, folder, &header),
+        None => Ok(SlotFolders::new(folder.clone(), Vec::new())),
+    }
+}
+
+/// Unlinks everything in the folders of a transaction, then the folders. The journal goes last: without it the rest would count
+/// as never swapped, and nothing would lead to the parts on other file systems.
+fn unlink_all(workspace: &Workspace, section: &Handle, slots: &SlotFolders, id: &str) {
+    for part in &slots.parts {
+        unlink_names(workspace, &part.folder);
+        if part.remove(id).is_err() {
+            return;
+        }
+    }
+    unlink_names(workspace, slots.own());
+    drop(workspace.fs().remove_folder(Name::new(section, id)));
+}
+
+fn unlink_names(workspace: &Workspace, folder: &Handle) {
     let mut names = workspace.fs().list(folder).unwrap_or_default();
     names.sort_by_key(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
     for name in &names {
@@ -276,5 +305,4 @@ fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str
             _ => drop(workspace.fs().unlink(name)),
         }
     }
-    drop(workspace.fs().remove_folder(Name::new(section, id)));
 }

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
+use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::state::StateFolder;
 use crate::error::{Error, ErrorKind, NextStep, Result};
-use crate::fs::{Handle, Name};
+use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, JournalState, Record, slot_name};
@@ -18,7 +19,7 @@ use crate::journal::{Journal, JournalState, Record, slot_name};
 /// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
-    pub folder: &'a Handle,
+    pub slots: &'a SlotFolders,
     pub journal_state: JournalState,
 }
 
@@ -29,7 +30,8 @@ pub(super) fn adopt(
     journal: &Journal,
     cancel: &CancelToken,
 ) -> Result<Option<Journal>> {
-    let FoundFolder { id, folder, journal_state } = *found;
+    let FoundFolder { id, slots, journal_state } = *found;
+    let folder = slots.own();
     let stat = state.workspace.stat_handle(folder)?;
     if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
         return Ok(None);
@@ -40,6 +42,11 @@ pub(super) fn adopt(
              look at the files and at {}, then discard it, which keeps its contents",
             folder.path().display()
         );
+        let discard = NextStep::Discard { id: id.to_owned() };
+        return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()).with_next([discard]));
+    }
+    if !journal.header.parts.is_empty() && journal.header.id != id {
+        let message = format!("{id} is a copy of {}, which has contents on other file systems", journal.header.id);
         let discard = NextStep::Discard { id: id.to_owned() };
         return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()).with_next([discard]));
     }
@@ -55,7 +62,7 @@ pub(super) fn adopt(
         .map(|(entry, record)| (record.path.as_path().to_owned(), entry))
         .collect();
     for (entry, record) in journal.entries.numbered_mut() {
-        let observed = observe(state, folder, (entry, record), &made, cancel)?;
+        let observed = observe(state, slots, (entry, record), &made, cancel)?;
         *record = adopted(record, &observed);
     }
     Ok(Some(journal))
@@ -65,18 +72,18 @@ pub(super) fn adopt(
 /// transaction makes.
 fn observe(
     state: &StateFolder,
-    folder: &Handle,
+    slots: &SlotFolders,
     (entry, record): (EntryIndex, &Record),
     made: &HashMap<PathBuf, EntryIndex>,
     cancel: &CancelToken,
 ) -> Result<Observed> {
-    let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
+    let slot = see(&state.workspace, Name::new(slots.of(&record.path), &slot_name(entry)), cancel)?;
     let path = &record.path;
     let parent = match state.workspace.find_folder(&state.workspace.root, path.parent())? {
         Some(parent) => Some(parent),
         // The folder is not made yet, or it is gone.
         None => match made.get(path.parent()) {
-            Some(made) => state.workspace.find_folder(folder, slot_name(*made))?,
+            Some(made) => state.workspace.find_folder(slots.of(&record.path), slot_name(*made))?,
             None => None,
         },
     };

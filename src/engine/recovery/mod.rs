@@ -21,12 +21,12 @@ use super::rollback::walk;
 use super::store::folder::TransactionFolder;
 use super::store::interrupted::{self, Untrusted};
 use super::store::lock::Patience;
+use super::store::parts::SlotFolders;
 use super::store::state::StateFolder;
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
 use crate::commit::step::DropStep;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
-use crate::fs::Handle;
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Class, RecoveryDecision};
 use crate::journal::{Journal, JournalState};
@@ -36,7 +36,7 @@ use adopt::{FoundFolder, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
 use describe::{Left, blocked_by, describe, rolled_back};
 pub(crate) use named::{left_in_history, recover_named, unknown};
-use targets::lock_targets;
+use targets::{TransactionPlace, lock_targets};
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
 /// The limit of decisions while another program keeps writing.
@@ -63,18 +63,18 @@ pub(crate) fn recover_one(
     };
     // Without the locks of its targets, only to learn which they are: the lock on its folder comes last, as in a
     // commit.
-    let journal = match examine(state, id, options, patience, run)? {
-        Ok(Actionable { journal, .. }) => journal,
+    let (journal, parts) = match examine(state, id, options, patience, run)? {
+        Ok(Actionable { journal, slots, .. }) => (journal, slots.parts),
         Err(left) => return leave(left, planned),
     };
-    let (locks, parents) = lock_targets(state, id, &journal, patience)?;
-    let Actionable { folder, journal, journal_state, is_adopted } = match examine(state, id, options, patience, run)? {
+    let (locks, parents) = lock_targets(TransactionPlace { state, id, parts: &parts }, &journal, patience)?;
+    let Actionable { slots, journal, journal_state, is_adopted } = match examine(state, id, options, patience, run)? {
         // The locked folders belong to the journal that was read first.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
         Err(left) => return leave(left, planned),
     };
-    let transaction = TransactionFolder::new(state, folder, journal, journal_state, parents);
+    let transaction = TransactionFolder::new(state, slots, journal, journal_state, parents);
     let insisted = options.decision == Wish::Back;
     let mut transaction = TransactionFolder { is_recovery: true, insisted, ..transaction };
     if options.plan_only {
@@ -101,7 +101,8 @@ pub(crate) fn recover_one(
 
 /// An interrupted transaction that can be recovered.
 struct Actionable {
-    folder: Handle,
+    /// The folders with its slots; its own is locked.
+    slots: SlotFolders,
     journal: Journal,
     journal_state: JournalState,
     /// True if the journal on the disk still names another folder.
@@ -127,10 +128,24 @@ fn examine(
         Err(left) => return Ok(Err(left)),
     };
     let Some(folder) = folder else { return Ok(Err(Left::Running)) };
-    let adopted = adopt(state, &FoundFolder { id, folder: &folder, journal_state }, &journal, run.cancel)?;
+    let slots = SlotFolders::open(&state.workspace, &folder, &journal.header).map_err(|error| waiting(id, error))?;
+    let adopted = adopt(state, &FoundFolder { id, slots: &slots, journal_state }, &journal, run.cancel)?;
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
-    Ok(Ok(Actionable { folder, journal, journal_state, is_adopted }))
+    Ok(Ok(Actionable { slots, journal, journal_state, is_adopted }))
+}
+
+/// The error while one of its file systems is not mounted.
+fn waiting(id: &str, error: Error) -> Error {
+    if error.kind() != ErrorKind::CrossDevice {
+        return error;
+    }
+    let waiting = Error::new(ErrorKind::RecoveryRequired, error.message()).of_transaction(id);
+    let waiting = waiting.with_next([NextStep::Mend { id: id.to_owned() }]);
+    match error.path() {
+        Some(path) => waiting.at(path),
+        None => waiting,
+    }
 }
 
 fn required(error: Error) -> Error {

@@ -11,6 +11,7 @@ use crate::engine::store::barrier;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::lock::Patience;
+use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
@@ -88,8 +89,9 @@ fn plan_discard(state: &StateFolder, id: &str, folder: &Handle, (mut journal, jo
     // The folder may hold the journal of another transaction.
     id.clone_into(&mut journal.header.id);
     let files = unobserved(&journal.entries);
-    let observed = targets::found_parents(state, id, &journal).and_then(|parents| {
-        let transaction = TransactionFolder::new(state, folder.clone(), journal, journal_state, parents);
+    let observed = SlotFolders::open(&state.workspace, folder, &journal.header).and_then(|slots| {
+        let parents = targets::found_parents(targets::TransactionPlace { state, id, parts: &slots.parts }, &journal)?;
+        let transaction = TransactionFolder::new(state, slots, journal, journal_state, parents);
         let classes = transaction.classes(&NEVER)?;
         Ok(describe(&transaction, &classes, RecoveryAction::Discard))
     });

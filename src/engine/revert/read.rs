@@ -156,7 +156,9 @@ impl Engine {
             };
             let is_copied = of_part.contains(&entry_there);
             let slot = if is_copied { original_name(entry_there) } else { slot_name(entry_there) };
-            let name = Name::new(&loaded.folder, &slot);
+            let slots = loaded.slots(&self.workspace)?;
+            let folder = slots.of(&record.path);
+            let name = Name::new(folder, &slot);
             let path = name.path();
             let damaged = |why: &str| {
                 let message = format!("the original of {} in {} {why}", record.path, path.display());
@@ -169,15 +171,14 @@ impl Engine {
             let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
                 let record = reversal.record(oldest);
-                let is_captured =
-                    !is_copied && late_writes::is_captured(&self.workspace, &loaded.folder, record, &stat)?;
+                let is_captured = !is_copied && late_writes::is_captured(&self.workspace, folder, record, &stat)?;
                 return Err(damaged(if is_captured { CAPTURED } else { WRITTEN_LATE }));
             }
             if reversal.entries.len() > limits::SYNC_EACH_UP_TO {
                 snapshot.file = None;
             }
             let source = SourceFile {
-                folder: loaded.folder.clone(),
+                folder: folder.clone(),
                 path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
                 snapshot: Arc::new(snapshot),
                 bytes: None,

@@ -79,7 +79,7 @@ impl TransactionFolder<'_> {
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
         let Some(entry) = self.journal.entries.position(is_it) else { return Ok(false) };
         for name in [slot_name(entry), out_name(entry)] {
-            let stat = self.workspace().stat(Name::new(&self.folder, &name))?;
+            let stat = self.workspace().stat(Name::new(self.slots_of(entry), &name))?;
             if stat.is_some_and(|stat| stat.identity == folder.identity) {
                 return Ok(true);
             }
@@ -105,7 +105,7 @@ impl TransactionFolder<'_> {
             return Ok(false);
         }
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         let stat = self.workspace().stat(slot)?;
         Ok(stat.is_some_and(|stat| change.staged().is_none_or(|staged| stat.identity != *staged)))
     }
@@ -158,7 +158,7 @@ impl TransactionFolder<'_> {
             // Not a folder, or it would have been opened: what the check put there is kept.
             let target = self.record(entry).path.as_path().ancestors();
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
-            let moved = workspace.move_own(name, Name::new(&self.folder, &kept));
+            let moved = workspace.move_own(name, Name::new(self.slots_of(entry), &kept));
             moved.map_err(|e| Error::io("set aside", name.path(), e))?;
         }
         let metadata = match before {

@@ -26,7 +26,7 @@ impl TransactionFolder<'_> {
             Class::Theirs if self.insisted && self.may_be_kept(entry, observed) => {
                 self.keep_in_place(entry)?;
                 let kept = kept_name(entry, 0);
-                let is_back = self.write_back(entry, Some(Name::new(&self.folder, &kept)))?;
+                let is_back = self.write_back(entry, Some(Name::new(self.slots_of(entry), &kept)))?;
                 Ok(if is_back { EntryRollback::Aside(ASIDE) } else { WRITTEN })
             }
             Class::Before => Ok(EntryRollback::Theirs),

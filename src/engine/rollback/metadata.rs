@@ -54,7 +54,7 @@ impl TransactionFolder<'_> {
             Handed::AsStaged | Handed::Not => (old, after),
         };
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         let target = Name::new(self.parent(entry)?, record.path.name());
         let (new, returning) = match place {
             NewFileAt::Target => (target, slot),
@@ -97,7 +97,7 @@ impl TransactionFolder<'_> {
     /// The content of a slot that is about to go back to the target.
     pub(crate) fn returning(&self, entry: EntryIndex) -> Result<Returned> {
         let slot = slot_name(entry);
-        let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
+        let stat = self.workspace().fs().stat(Name::new(self.slots_of(entry), &slot));
         let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
         Ok(Returned { identity: stat.map(|stat| stat.identity), given: self.slot_metadata(entry)? })
     }
@@ -105,7 +105,7 @@ impl TransactionFolder<'_> {
     /// The metadata of the file in the slot that an edit is about to put back; `None` if there is none.
     fn slot_metadata(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         let stat = self.workspace().fs().stat(slot).map_err(io("look at"))?;
         let is_edit = matches!(self.record(entry).change, RecordedChange::Edit { .. });

@@ -250,7 +250,7 @@ impl TransactionFolder<'_> {
     /// not be in a slot.
     fn set_aside(&self, entry: EntryIndex, observed: Observed) -> Result<EntryRollback> {
         let kept = kept_name(entry, 0);
-        let kept = Name::new(&self.folder, &kept);
+        let kept = Name::new(self.slots_of(entry), &kept);
         let is_kept = self.workspace().stat(kept)?.is_some();
         match (is_kept, observed.target == Seen::Missing) {
             (true, true) => return Ok(EntryRollback::Aside(ASIDE)),
@@ -267,7 +267,7 @@ impl TransactionFolder<'_> {
     fn swap_into_place(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let moved = self.give_back_name(Name::new(&self.folder, &slot), target);
+        let moved = self.give_back_name(Name::new(self.slots_of(entry), &slot), target);
         moved.map_err(|e| Error::io("put back", target.path(), e))
     }
 
@@ -275,7 +275,7 @@ impl TransactionFolder<'_> {
     /// original.
     fn touch_original(&self, entry: EntryIndex, slot: Seen) {
         if matches!(slot, Seen::File { .. }) {
-            self.touch(Name::new(&self.folder, &slot_name(entry)));
+            self.touch(Name::new(self.slots_of(entry), &slot_name(entry)));
         }
     }
 

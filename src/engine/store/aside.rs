@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::parts::SlotFolders;
 use super::workspace::Workspace;
 use crate::error::Result;
-use crate::fs::Handle;
 use crate::index::EntryIndex;
 use crate::journal::{self, Journal};
 
@@ -14,18 +14,22 @@ use crate::journal::{self, Journal};
 pub(crate) struct Aside<'j> {
     /// The path in the workspace where it stood: the target, or one of the target's folders.
     pub path: &'j Path,
-    /// Its name in the transaction's folder.
+    /// Its name in the folder with the slot of its entry.
     pub name: String,
 }
 
 /// All contents that were set aside, by entry.
 pub(crate) fn asides<'j>(
     workspace: &Workspace,
-    folder: &Handle,
+    slots: &SlotFolders,
     journal: &'j Journal,
 ) -> Result<BTreeMap<EntryIndex, Vec<Aside<'j>>>> {
     let mut found: BTreeMap<EntryIndex, Vec<_>> = BTreeMap::new();
-    for name in workspace.list(folder)? {
+    let mut names = Vec::new();
+    for folder in slots.all() {
+        names.extend(workspace.list(folder)?);
+    }
+    for name in names {
         let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
         else {
             continue;

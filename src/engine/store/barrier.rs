@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use super::parts::PARTS;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
@@ -86,6 +87,7 @@ impl OneByOne<'_> {
         for section in Section::ALL {
             self.folder(&state.folder, section.name().as_ref())?;
         }
+        self.folder(&state.folder, PARTS.as_ref())?;
         self.handle(&state.folder)?;
         self.handle(&state.workspace.root)
     }

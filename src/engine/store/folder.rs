@@ -14,8 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::barrier;
+use super::barrier::{self, OneByOne};
 use super::files::write_new_by;
+use super::parts::{PartFolder, SlotFolders};
 use super::removed_folders::Leaving;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
@@ -36,6 +37,8 @@ pub(crate) struct TransactionFolder<'a> {
     pub state: &'a StateFolder,
     /// `txn/<id>`, locked.
     pub folder: Handle,
+    /// The folders with its slots: this one, and one on each other file system.
+    pub slots: SlotFolders,
     pub journal: Journal,
     pub journal_state: JournalState,
     /// True if it was interrupted while contended: its edits may hold other contents than the journal says.
@@ -62,14 +65,15 @@ impl<'a> TransactionFolder<'a> {
     /// A transaction whose target folders this process opened.
     pub(crate) fn new(
         state: &'a StateFolder,
-        folder: Handle,
+        slots: SlotFolders,
         journal: Journal,
         journal_state: JournalState,
         parents: HashMap<PathBuf, (Identity, Handle)>,
     ) -> Self {
         Self {
             state,
-            folder,
+            folder: slots.own().clone(),
+            slots,
             journal,
             journal_state,
             uncertain: journal_state == JournalState::Contended,
@@ -91,6 +95,11 @@ impl<'a> TransactionFolder<'a> {
 
     pub(crate) fn record(&self, entry: EntryIndex) -> &Record {
         &self.journal.entries[entry]
+    }
+
+    /// The folder with the slot of an entry, which is on the file system of its target.
+    pub(crate) fn slots_of(&self, entry: EntryIndex) -> &Handle {
+        self.slots.of(&self.record(entry).path)
     }
 
     pub(crate) fn path(&self, entry: EntryIndex) -> PathBuf {
@@ -176,25 +185,44 @@ impl<'a> TransactionFolder<'a> {
 
     /// A barrier: everything that a recovery depends on, and that a report mentions, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
+        for (index, part) in self.slots.parts.iter().enumerate() {
+            let synced = self.sync_part(index, part);
+            self.state.noting(synced)?;
+        }
         barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;
-            let mut folders: BTreeSet<&Path> = BTreeSet::new();
-            for record in &self.journal.entries {
-                folders.extend(record.path.parent().ancestors());
-                if let Some((_, parent)) = self.parents.get(record.path.parent()) {
-                    each.name(Name::new(parent, record.path.name()))?;
-                }
-            }
-            for path in folders {
-                match self.parents.get(path) {
-                    Some((_, folder)) => each.handle(folder)?,
-                    None => each.folder(&self.workspace().root, path)?,
-                }
-            }
+            self.sync_targets(each, None)?;
             each.sections(self.state)
         })?;
         let synced = self.sync_overwritten();
         self.state.noting(synced)
+    }
+
+    fn sync_part(&self, index: usize, part: &PartFolder) -> Result<()> {
+        let state = &part.place.state;
+        barrier::pass(state, &state.workspace.root, |each| {
+            each.with_content(&part.folder)?;
+            self.sync_targets(each, Some(index))?;
+            each.sections(state)
+        })
+    }
+
+    /// Syncs the targets whose slots are in a part, or in the transaction's own folder, one by one, with the way to them.
+    fn sync_targets(&self, each: OneByOne<'_>, part: Option<usize>) -> Result<()> {
+        let mut folders: BTreeSet<&Path> = BTreeSet::new();
+        for record in self.journal.entries.iter().filter(|record| self.slots.part_of(&record.path) == part) {
+            folders.extend(record.path.parent().ancestors());
+            if let Some((_, parent)) = self.parents.get(record.path.parent()) {
+                each.name(Name::new(parent, record.path.name()))?;
+            }
+        }
+        for path in folders {
+            match self.parents.get(path) {
+                Some((_, folder)) => each.handle(folder)?,
+                None => each.folder(&self.workspace().root, path)?,
+            }
+        }
+        Ok(())
     }
 
     /// The error of a rollback or a recovery. If no name in the state folder leads to the transaction's folder any more,

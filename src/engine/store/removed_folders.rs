@@ -86,7 +86,7 @@ impl TransactionFolder<'_> {
 
     fn slot_stat(&self, entry: EntryIndex) -> Result<Option<Stat>> {
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         self.workspace().stat(slot)
     }
 }

@@ -7,14 +7,15 @@ use std::sync::{Arc, OnceLock};
 
 use super::births;
 use super::files::{read_small, replace};
+use super::parts::PARTS;
 use super::private::{self, Opening};
 use super::view_folder::VIEWS;
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
-use crate::fs::{FileSystem, Handle, Name, Stat, probe};
+use crate::fs::{FileSystem, Handle, Name, Stat};
 use crate::identity::Identity;
-use crate::journal::{Swap, SwapMethod};
+use crate::journal::SwapMethod;
 use crate::path::{STATE_FOLDER, shown};
 
 /// A folder in the state folder.
@@ -129,9 +130,6 @@ impl StateLookup {
     }
 }
 
-const CANNOT_EXCHANGE: &str = "two names cannot be exchanged (renameat2 RENAME_EXCHANGE)";
-const CANNOT_MOVE: &str = "a name cannot be taken only where it is free (renameat2 RENAME_NOREPLACE, or link)";
-
 /// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
@@ -214,6 +212,7 @@ impl StateFolder {
             name == ".gitignore"
                 || name == TAG
                 || name == VIEWS
+                || name == PARTS
                 || [".exchange-", ".id-", "..gitignore-", ".CACHEDIR.TAG-", "newest."]
                     .iter()
                     .any(|start| name.starts_with(start))
@@ -277,47 +276,6 @@ impl StateFolder {
 
     fn spell_probed(&self, keeps_numbers: bool) -> String {
         self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
-    }
-
-    /// Finds out by trial how slots and targets change places here.
-    fn probe_swap(&self) -> Result<SwapMethod> {
-        let method = probe::swap_method(self.workspace.fs(), &self.folder);
-        let method = method.map_err(|e| Error::io("try to exchange names in", self.folder.path(), e))?;
-        method.ok_or_else(|| self.cannot_swap(CANNOT_EXCHANGE))
-    }
-
-    /// This folder for a commit that swaps as it was asked to.
-    pub(crate) fn swapping(mut self, swap: Swap) -> Result<Self> {
-        if self.swap != SwapMethod::Exchange && swap != Swap::Aside && !self.fresh {
-            // What was found out in a sandbox does not hold outside of it.
-            self.swap = self.probe_swap()?;
-        }
-        self.swap = match (swap, self.swap) {
-            (Swap::Exchange, SwapMethod::Rename | SwapMethod::Link) => return Err(self.cannot_swap(CANNOT_EXCHANGE)),
-            (Swap::Aside, SwapMethod::Exchange) => {
-                let method = probe::stepwise_method(self.workspace.fs(), &self.folder);
-                let method = method.map_err(|e| Error::io("try to move names in", self.folder.path(), e))?;
-                method.ok_or_else(|| self.cannot_swap(CANNOT_MOVE))?
-            }
-            (_, probed) => probed,
-        };
-        Ok(self)
-    }
-
-    fn cannot_swap(&self, why: &str) -> Error {
-        let root = self.workspace.root.path();
-        let keeps_numbers = probe::keeps_file_numbers(self.workspace.fs(), &self.folder).unwrap_or(true);
-        let message = if keeps_numbers {
-            format!("{why} in {}: its file system cannot, or a sandbox forbids it", root.display())
-        } else {
-            format!(
-                "{} is on {}, which gives a file another number with each name: {}",
-                root.display(),
-                self.file_system().map_or("a file system", |system| &system.name),
-                probe::NUMBERS_BY_NAME
-            )
-        };
-        Error::new(ErrorKind::UnsupportedFileSystem, message).at(root).with_next([NextStep::Doctor])
     }
 
     /// Probes what a commit needs, then writes what belongs into a state folder.
@@ -455,7 +413,7 @@ fn spell(identity: &Identity) -> String {
 }
 
 /// Makes a folder unless it is there.
-fn make_folder_once(workspace: &Workspace, name: Name<'_>) -> Result<()> {
+pub(super) fn make_folder_once(workspace: &Workspace, name: Name<'_>) -> Result<()> {
     match workspace.fs().make_folder(name, PRIVATE) {
         Err(e) if errno::is_taken(&e) => Ok(()),
         other => other.map_err(|e| Error::io("make", name.path(), e)),

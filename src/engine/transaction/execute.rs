@@ -20,6 +20,7 @@ use crate::engine::store::barrier::sync_all;
 use crate::engine::store::births;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
+use crate::engine::store::parts::PartPlace;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::engine::store::workspace::Workspace;
@@ -45,7 +46,7 @@ pub(crate) struct Committed {
 
 /// Commits what is prepared. On failure everything is as it was, or the error says that recovery is required.
 pub(crate) fn commit(
-    state: &StateFolder,
+    (state, places): (&StateFolder, &[PartPlace]),
     mut prepared: Prepared,
     locks: Locks,
     durable: bool,
@@ -63,8 +64,8 @@ pub(crate) fn commit(
     let leaves_proof = births::is_needed(state.swap, &state.stat.identity);
     let outlived = if leaves_proof { births::outlived(state)? } else { Vec::new() };
     let overwrites = prepared.first_overwritten().is_some();
-    if stepwise || overwrites {
-        // What is swapped before it is durable goes back by an exchange, or not at all.
+    if stepwise || overwrites || !places.is_empty() {
+        // The contents of several file systems are not durable at one moment; and what is swapped before it is durable goes back by an exchange, or not at all.
         prepared.contended = None;
     }
     let contended = prepared.contended.is_some();
@@ -79,8 +80,8 @@ pub(crate) fn commit(
         overwrites,
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
-    let each = durable && !terms.checked && syncs_each(state, &prepared)?;
-    let staging = Staging::begin(state, &prepared, &source)?;
+    let each = durable && !terms.checked && places.is_empty() && syncs_each(state, &prepared)?;
+    let staging = Staging::begin((state, places), &prepared, &source)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let check = prepared.passed.take();

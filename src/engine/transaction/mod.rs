@@ -143,8 +143,9 @@ impl Engine {
         if prepared.gate.is_some() {
             refuse_overwriting(&prepared)?;
         }
-        let state = StateFolder::ensure(&self.workspace, found)?.swapping(self.settings.swap)?;
+        let tops = self.other_file_systems(&prepared, &found)?;
         let durable = self.settings.durability == Durability::Power;
+        let (state, places) = self.place_parts(StateFolder::ensure(&self.workspace, found)?, tops, durable)?;
         if durable {
             check_durable(&state)?;
         }
@@ -152,7 +153,7 @@ impl Engine {
         let program = self.program(run);
         let session = self.settings.session.as_deref().or_else(|| run.observer.session());
         let source = ReportSource { program: &program, session, files, rewritten: Vec::new() };
-        let mut committed = execute::commit(&state, prepared, locks, durable, source, run)?;
+        let mut committed = execute::commit((&state, &places), prepared, locks, durable, source, run)?;
         // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
@@ -161,6 +162,11 @@ impl Engine {
         match state.tag() {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
             Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
+        }
+        for place in &places {
+            // It is a cache to whoever packs the workspace.
+            place.state.tag().ok();
+            committed.warnings.extend(place.state.displaced(&committed.id));
         }
         // Everything went through its handle. A check may have moved it, and an undo would look at the path.
         committed.warnings.extend(state.displaced(&committed.id));

@@ -19,13 +19,14 @@ use crate::engine::history::id_order;
 use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::Trash;
 use crate::engine::store::folder::{TransactionFolder, owner};
+use crate::engine::store::parts::{PartFolder, PartPlace, SlotFolders};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
-use crate::journal::record::OVERWRITES;
+use crate::journal::record::{HAS_PARTS, OVERWRITES};
 use crate::journal::{
     self, Header, Journal, JournalState, Owner, Record, SwapMethod, new_name, original_name, slot_name,
 };
@@ -46,8 +47,8 @@ pub(crate) struct Staging<'a> {
     files: Vec<Handle>,
     /// Entries whose original has a copy, or is overwritten, until the journal has its name.
     copies: Vec<EntryIndex>,
-    /// The attributes that every file made in the transaction's folder inherits.
-    handed_on: Option<Attributes>,
+    /// The attributes that every file made in a folder of slots inherits, by its part.
+    handed_on: HashMap<Option<usize>, Attributes>,
     hidden: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.
     open: HashMap<EntryIndex, Handle>,
@@ -56,13 +57,22 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
-    pub(crate) fn begin(state: &'a StateFolder, prepared: &Prepared, source: &ReportSource<'_>) -> Result<Self> {
+    pub(crate) fn begin(
+        (state, places): (&'a StateFolder, &[PartPlace]),
+        prepared: &Prepared,
+        source: &ReportSource<'_>,
+    ) -> Result<Self> {
         let section = state.need_section(Section::Transactions)?;
         let (id, folder, stat) = owner::make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
         project::leave(&state.workspace, &folder)?;
+        let make = |place: &PartPlace| PartFolder::make(place, &id, state.workspace_id());
+        let parts = places.iter().map(make).collect::<Result<Vec<_>>>()?;
+        for part in &parts {
+            project::leave(&state.workspace, &part.folder)?;
+        }
         let host = state.workspace.host()?;
         let header = Header {
-            version: if prepared.first_overwritten().is_some() { OVERWRITES } else { state.swap.version() },
+            version: version(state.swap, prepared, &parts),
             id,
             workspace: state.workspace_id().to_owned(),
             folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
@@ -78,6 +88,7 @@ impl<'a> Staging<'a> {
             key: prepared.origin.key.clone(),
             request: prepared.origin.request,
             swap: state.swap,
+            parts: parts.iter().map(PartFolder::to_record).collect::<Result<_>>()?,
             label: prepared.origin.label.clone(),
             session: source.session.map(str::to_owned),
         };
@@ -92,14 +103,20 @@ impl<'a> Staging<'a> {
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         Ok(Self {
-            transaction: TransactionFolder::new(state, folder, journal, JournalState::Sealed, parents),
+            transaction: TransactionFolder::new(
+                state,
+                SlotFolders::new(folder, parts),
+                journal,
+                JournalState::Sealed,
+                parents,
+            ),
             section,
             born,
             unnamed: 0,
             ready: VecDeque::new(),
             files: Vec::new(),
             copies: Vec::new(),
-            handed_on: None,
+            handed_on: HashMap::new(),
             hidden: None,
             open: HashMap::new(),
             report: None,
@@ -228,7 +245,13 @@ impl<'a> Staging<'a> {
     /// Moves the folder to the trash, since nothing was swapped. If even that fails it stays, and the next command
     /// drops it because it has no owner.
     pub(crate) fn forget(&mut self) {
-        self.delete_unnamed();
+        if self.unnamed > 0 || self.transaction.journal.entries.is_empty() {
+            self.delete_unnamed();
+            for part in &self.transaction.slots.parts {
+                // One that stays is swept by a later commit.
+                part.remove(self.id()).ok();
+            }
+        }
         drop(self.transaction.move_to(Section::Trash));
     }
 
@@ -237,13 +260,17 @@ impl<'a> Staging<'a> {
         self.ready.clear();
         for entry in std::mem::take(&mut self.copies) {
             for name in [original_name(entry), new_name(entry)] {
-                self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &name)).ok();
+                self.transaction.workspace().fs().unlink(Name::new(self.transaction.slots_of(entry), &name)).ok();
             }
         }
         for entry in EntryIndex::first(std::mem::take(&mut self.unnamed)) {
             let change = &self.transaction.record(entry).change;
             if change.after().is_some() {
-                self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
+                self.transaction
+                    .workspace()
+                    .fs()
+                    .unlink(Name::new(self.transaction.slots_of(entry), &slot_name(entry)))
+                    .ok();
             }
         }
     }
@@ -252,6 +279,15 @@ impl<'a> Staging<'a> {
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
         self.delete_unnamed();
+    }
+}
+
+/// The version of the journal.
+fn version(swap: SwapMethod, prepared: &Prepared, parts: &[PartFolder]) -> u64 {
+    match (parts.is_empty(), prepared.first_overwritten()) {
+        (false, _) => HAS_PARTS,
+        (true, Some(_)) => OVERWRITES,
+        (true, None) => swap.version(),
     }
 }
 

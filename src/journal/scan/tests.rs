@@ -4,7 +4,7 @@ use crate::index::EntryIndex;
 use proptest::prelude::*;
 
 use super::super::record::encode;
-use super::super::{Owner, RecordedChange, SwapMethod};
+use super::super::{Owner, RecordedChange, RecordedPart, SwapMethod};
 use super::*;
 use crate::identity::{Identity, Timestamp};
 use crate::path::RelPath;
@@ -39,6 +39,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
         swap: SwapMethod::Exchange,
+        parts: Vec::new(),
         label: Some("a \"label\"\n".to_owned()),
         session: None,
     };
@@ -140,6 +141,24 @@ fn a_crafted_entry_is_refused() {
         ("20261121T231459.000001Z-", "../../../../../../etc/x"),
     ] {
         assert!(crafted(from, to).is_err(), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn other_file_systems_are_named_in_order_and_in_their_version() {
+    let part = |path: &str| RecordedPart { path: RelPath::new(path).unwrap(), folder: identity(1) };
+    let of = |version, parts: &[&str]| {
+        let mut journal = journal(&PATHS);
+        journal.header.version = version;
+        journal.header.parts = parts.iter().map(|path| part(path)).collect();
+        scan(&encode(&journal)).map(|read| read == journal)
+    };
+    // In the order of their bytes, in which a slash comes before a letter, and a dash before it.
+    assert_eq!(of(HAS_PARTS, &["m", "m-n", "m/n"]), Ok(true));
+    for (version, parts) in
+        [(HAS_PARTS, &[] as &[&str]), (3, &["m"]), (HAS_PARTS, &["n", "m"]), (HAS_PARTS, &["m", "m"])]
+    {
+        assert!(of(version, parts).is_err(), "{version}, {parts:?}");
     }
 }
 

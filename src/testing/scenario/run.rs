@@ -169,7 +169,8 @@ pub(super) const EITHER_WAY: [Decision; 3] = [Decision::Table, Decision::Back, D
 pub(super) enum ScenarioAnswer {
     Report(Report),
     Recovered(Vec<Recovered>),
-    Staged,
+    /// With its warnings.
+    Staged(Vec<String>),
     Done,
     /// There was nothing to act on.
     Idle,
@@ -313,7 +314,7 @@ impl ScenarioWorld {
         }
         self.open[number] = staged.id;
         self.modes.insert(number, noted);
-        Ok(ScenarioAnswer::Staged)
+        Ok(ScenarioAnswer::Staged(staged.report.warnings))
     }
 
     fn perform(&mut self, engine: &Engine, act: &ScenarioAct) -> Result<ScenarioAnswer> {

@@ -10,7 +10,7 @@ use super::look::differences;
 use super::outcome::moves;
 use super::run::{EITHER_WAY, ScenarioAnswer, ScenarioWorld};
 use crate::engine::Decision;
-use crate::engine::report::Operation;
+use crate::engine::report::{Operation, Report};
 use crate::fs::FileKind;
 use crate::testing::check::told;
 use crate::testing::run::lock;
@@ -81,8 +81,10 @@ pub(super) fn is_around_left(
     deeds: &[ScenarioDeed],
     (answer, files): (&ScenarioAnswer, &UserFiles),
 ) -> bool {
-    let ScenarioAnswer::Report(report) = answer else { return false };
-    let parts = report.warnings.iter().flat_map(|warning| warning.split("; "));
+    let (ScenarioAnswer::Report(Report { warnings, .. }) | ScenarioAnswer::Staged(warnings)) = answer else {
+        return false;
+    };
+    let parts = warnings.iter().flat_map(|warning| warning.split("; "));
     let left: BTreeSet<&str> = parts.filter_map(|part| Some(part.split_once(" is not as it was: ")?.0)).collect();
     let others: Vec<ScenarioDeed> =
         deeds.iter().filter(|deed| !deed.paths().iter().any(|path| left.contains(path.as_str()))).cloned().collect();

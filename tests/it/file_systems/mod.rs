@@ -9,3 +9,5 @@ mod probe;
 mod projects;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod several;

@@ -148,6 +148,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         key: None,
         request: None,
         swap: SwapMethod::Exchange,
+        parts: Vec::new(),
         label: None,
         session: None,
     };

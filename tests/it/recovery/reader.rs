@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, SwapMethod, VERSION, scan};
+use txedit::journal::{
+    Corrupt, Header, Journal, Owner, Record, RecordedChange, RecordedPart, SwapMethod, VERSION, scan,
+};
 use txedit::testing::internals::identity::{Identity, Timestamp};
 use txedit::testing::internals::journal::record::{Chain, encode};
 use txedit::testing::internals::path::RelPath;
@@ -72,7 +74,7 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    let optional = ["reverts", "reverts_also", "opened", "key", "request", "swap", "label", "session"]
+    let optional = ["reverts", "reverts_also", "opened", "key", "request", "swap", "parts", "label", "session"]
         .map(|name| (name, &header[name]));
     for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
@@ -83,14 +85,21 @@ fn in_our_words(read: &Value) -> Value {
         let entry = entry.as_object_mut().unwrap();
         // What it is for, `txedit journal` does not say.
         entry.remove("original");
-        if let Some(hex) = entry.remove("path_hex") {
-            let hex = hex.as_str().unwrap();
-            let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
-            let path = String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned();
-            entry.insert("path".to_owned(), path.into());
-        }
+        spell_path(entry);
+    }
+    for part in ours.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+        spell_path(part.as_object_mut().unwrap());
     }
     ours
+}
+
+/// Spells a path that is no text as `txedit` shows it.
+fn spell_path(entry: &mut serde_json::Map<String, Value>) {
+    let Some(hex) = entry.remove("path_hex") else { return };
+    let hex = hex.as_str().unwrap();
+    let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+    let path = String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned();
+    entry.insert("path".to_owned(), path.into());
 }
 
 /// Edits and deletes a file whose name is not UTF-8.
@@ -189,6 +198,8 @@ fn extreme() -> Journal {
         FileState { digest: Digest::of(b"x"), size, mode, access }
     };
     let owner = Owner { program: "\u{0}\u{8}\u{c}\r/".into(), process: u32::MAX, user: 0, host: String::new() };
+    let part =
+        |path: &[u8]| RecordedPart { path: RelPath::new(OsStr::from_bytes(path)).unwrap(), folder: identity(7, None) };
     let header = Header {
         version: VERSION,
         id: "00000000T000000.000000Z-ffffffffffffffff".into(),
@@ -204,6 +215,7 @@ fn extreme() -> Journal {
         key: Some("a key".into()),
         request: Some(Digest::of(b"request")),
         swap: SwapMethod::Link,
+        parts: vec![part(b"g"), part(b"m/\xff")],
         label: Some("\u{1b}[31m".into()),
         session: Some("a session".into()),
     };

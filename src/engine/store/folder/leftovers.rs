@@ -1,7 +1,7 @@
 //! Contents in the slots of a transaction that are not txedit's to delete.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::TransactionFolder;
 use crate::cancel::NEVER;
@@ -33,17 +33,16 @@ const OLD_CONTENT: &str = "the content before the transaction";
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
-        let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.journal_state {
             _ if self.journal.header.swap != SwapMethod::Exchange || self.journal.overwrites() => {
-                asides(self.workspace(), &self.folder, &self.journal)?
+                asides(self.workspace(), &self.slots, &self.journal)?
             }
-            JournalState::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
+            JournalState::CheckUndo => asides(self.workspace(), &self.slots, &self.journal)?,
             _ => BTreeMap::new(),
         };
-        let told = |aside: &Aside<'_>| KeptContent {
+        let told = |entry: EntryIndex, aside: &Aside<'_>| KeptContent {
             path: self.workspace().root.path().join(aside.path),
-            kept_path: kept_folder.join(&aside.name),
+            kept_path: self.kept_path(entry, &aside.name),
             reason: match self.journal_state {
                 JournalState::CheckUndo => "the check, or another program, wrote it",
                 _ if self.is_overwritten(aside.path) => OVERWRITTEN,
@@ -56,7 +55,7 @@ impl TransactionFolder<'_> {
         for entry in self.journal.entries.indices() {
             let ours = self.slot_may_go(entry)?;
             let before = kept.len();
-            kept.extend(aside.get(&entry).into_iter().flatten().map(told));
+            kept.extend(aside.get(&entry).into_iter().flatten().map(|aside| told(entry, aside)));
             if ours && kept.len() > before {
                 continue;
             }
@@ -64,7 +63,7 @@ impl TransactionFolder<'_> {
                 Some(reason) => reason,
                 None if ours => {
                     if is_lost && self.holds_made(entry)? {
-                        let (path, kept_path) = (self.path(entry), kept_folder.join(slot_name(entry)));
+                        let (path, kept_path) = (self.path(entry), self.kept_path(entry, &slot_name(entry)));
                         kept.push(KeptContent { path, kept_path, reason: ONLY_COPY.to_owned() });
                     }
                     continue;
@@ -74,7 +73,7 @@ impl TransactionFolder<'_> {
             };
             // What is at its target stays there; the copy of the old content is in the slot.
             if ours && self.record(entry).change.overwrites() {
-                let kept_path = kept_folder.join(slot_name(entry));
+                let kept_path = self.kept_path(entry, &slot_name(entry));
                 kept.push(KeptContent { path: self.path(entry), kept_path, reason: OLD_CONTENT.to_owned() });
                 continue;
             }
@@ -88,10 +87,18 @@ impl TransactionFolder<'_> {
             if ours && !(self.has_its_place(entry)? && self.has_target(entry)?) {
                 continue;
             }
-            let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
+            let kept_path = if ours { self.path(entry) } else { self.kept_path(entry, &slot_name(entry)) };
             kept.push(KeptContent { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
+    }
+
+    /// The path of a name beside the slot of an entry once the transaction's folder is in `kept/`. A part stays where it is.
+    fn kept_path(&self, entry: EntryIndex, name: &str) -> PathBuf {
+        match self.slots.part_of(&self.record(entry).path) {
+            Some(_) => self.slots_of(entry).path().join(name),
+            None => self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id).join(name),
+        }
     }
 
     /// Returns whether the file at a path was overwritten.
@@ -124,7 +131,7 @@ impl TransactionFolder<'_> {
 
     /// Returns whether the slot has a file that was staged.
     fn holds_made(&self, entry: EntryIndex) -> Result<bool> {
-        let slot = self.workspace().stat(Name::new(&self.folder, &slot_name(entry)))?;
+        let slot = self.workspace().stat(Name::new(self.slots_of(entry), &slot_name(entry)))?;
         Ok(slot.is_some_and(|slot| matches!(slot.kind, FileKind::File | FileKind::Symlink)))
     }
 

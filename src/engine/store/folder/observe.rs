@@ -8,6 +8,7 @@ use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::commit::Protocol;
 use crate::digest::Digest;
+use crate::engine::store::parts::{SEALED, SlotFolders};
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
@@ -29,7 +30,7 @@ impl TransactionFolder<'_> {
     /// Observes the entry's target and its slot.
     pub(crate) fn observe(&self, entry: EntryIndex, cancel: &CancelToken) -> Result<Observed> {
         let slot = slot_name(entry);
-        let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
+        let slot = see(self.workspace(), Name::new(self.slots_of(entry), &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
             Some((_, parent)) if record.change.overwrites() => {
@@ -51,7 +52,7 @@ impl TransactionFolder<'_> {
             Some((_, parent)) => filled(target, Name::new(parent, record.path.name()))?,
             None => target,
         };
-        let observed = Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? };
+        let observed = Observed { target, slot: filled(slot, Name::new(self.slots_of(entry), &slot_name(entry)))? };
         self.as_settled(entry, observed)
     }
 
@@ -175,12 +176,12 @@ impl TransactionFolder<'_> {
     }
 
     fn slot_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {
-        is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
+        is_empty_folder(self.workspace(), self.slots_of(entry), Path::new(&slot_name(entry)))
     }
 
     /// Returns whether the slot holds verified new content, or nothing.
     pub(crate) fn slot_is_ours(&self, entry: EntryIndex) -> Result<bool> {
-        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        let seen = self.see(Name::new(self.slots_of(entry), &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
             // A power loss can undo the folder's swap and leave what another program had put into it since.
@@ -197,7 +198,7 @@ impl TransactionFolder<'_> {
             return self.slot_is_ours(entry);
         }
         // Its content cannot be compared: whatever it is stays, and is reported.
-        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        let seen = self.see(Name::new(self.slots_of(entry), &slot_name(entry)))?;
         Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
     }
 
@@ -206,7 +207,7 @@ impl TransactionFolder<'_> {
         let torn = classes.numbered().filter(|(_, class)| **class == Class::Torn);
         let mut incomplete = BTreeSet::new();
         for (entry, _) in torn {
-            if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.journal_state))? {
+            if is_incomplete(self.workspace(), &self.slots, &self.journal, (entry, self.journal_state))? {
                 incomplete.insert(entry);
             }
         }
@@ -219,7 +220,7 @@ impl TransactionFolder<'_> {
             return Ok(true);
         }
         Ok(self.incomplete.contains(&entry)
-            && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.journal_state))?)
+            && is_incomplete(self.workspace(), &self.slots, &self.journal, (entry, self.journal_state))?)
     }
 }
 
@@ -254,22 +255,24 @@ pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -
 /// swapped.
 pub(crate) fn is_incomplete(
     workspace: &Workspace,
-    folder: &Handle,
+    slots: &SlotFolders,
     journal: &Journal,
     (entry, state): (EntryIndex, JournalState),
 ) -> Result<bool> {
-    let slot = slot_name(entry);
-    let slot = Name::new(folder, &slot);
+    let (slot, path) = (slot_name(entry), &journal.entries[entry].path);
+    let slot = Name::new(slots.of(path), &slot);
     let seen = see(workspace, slot, &NEVER)?;
     if state == JournalState::Contended {
         // It was rewritten after its journal, so times prove nothing; but with an empty file no work is lost.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
-    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(Name::new(folder, state.file_name()))?)
-    else {
-        return Ok(false);
+    // By the clock of its own file system.
+    let sealed = match slots.part_of(path) {
+        Some(_) => Name::new(slots.of(path), SEALED),
+        None => Name::new(slots.own(), state.file_name()),
     };
+    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(sealed)?) else { return Ok(false) };
     let host = workspace.host()?;
     // Not the modification time: a moved file keeps it, and a clock that was set back puts it in the future.
     let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };

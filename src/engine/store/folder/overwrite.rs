@@ -49,7 +49,7 @@ impl TransactionFolder<'_> {
             return Err(snapshot::changed(&path, "changed since it was read"));
         }
         let new = new_name(entry);
-        let new = Name::new(&self.folder, &new);
+        let new = Name::new(self.slots_of(entry), &new);
         if before.digest != after.digest {
             self.fill_in_place(&file, new, [before.size, after.size])?;
         }
@@ -73,7 +73,7 @@ impl TransactionFolder<'_> {
         let (file, _) = self.open_in_place(entry)?;
         let target = self.seen_in_place(entry, &file, &NEVER)?;
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         let copy = self.see(slot)?;
         let is_ours = match self.class_of(entry, &Observed { target, slot: copy }) {
             Class::Ready | Class::Before => return Ok(true),
@@ -108,7 +108,7 @@ impl TransactionFolder<'_> {
     pub(crate) fn give_back_time(&self, entry: EntryIndex) -> Result<()> {
         let (target, slot) = (self.target(entry)?, slot_name(entry));
         let time = |name| Ok::<_, Error>(self.workspace().stat(name)?.map(|stat| stat.modified));
-        let (now, before) = (time(target)?, time(Name::new(&self.folder, &slot))?);
+        let (now, before) = (time(target)?, time(Name::new(self.slots_of(entry), &slot))?);
         if before.is_none() || now == before {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl TransactionFolder<'_> {
     pub(crate) fn keep_in_place(&self, entry: EntryIndex) -> Result<()> {
         let kept = kept_name(entry, 0);
         let hidden = format!(".{kept}");
-        let [kept, hidden] = [&kept, &hidden].map(|name| Name::new(&self.folder, name));
+        let [kept, hidden] = [&kept, &hidden].map(|name| Name::new(self.slots_of(entry), name));
         let workspace = self.workspace();
         if workspace.stat(kept)?.is_some() {
             return Ok(());
@@ -133,7 +133,8 @@ impl TransactionFolder<'_> {
         self.copy_content(&target, &copy)?;
         workspace.sync(&copy)?;
         workspace.move_own(hidden, kept).map_err(|e| Error::io("rename", hidden.path(), e))?;
-        self.sync_folder()
+        let synced = workspace.sync(self.slots_of(entry));
+        self.state.noting(synced)
     }
 
     /// Makes the files that are overwritten durable: they may be on other file systems.
@@ -153,7 +154,7 @@ impl TransactionFolder<'_> {
     /// Removes what targets were overwritten with. What stays is removed with the folder.
     pub(crate) fn remove_new(&self) {
         for (entry, _) in self.journal.entries.numbered().filter(|(_, record)| record.change.overwrites()) {
-            self.workspace().fs().unlink(Name::new(&self.folder, &new_name(entry))).ok();
+            self.workspace().fs().unlink(Name::new(self.slots_of(entry), &new_name(entry))).ok();
         }
     }
 
@@ -168,7 +169,7 @@ impl TransactionFolder<'_> {
             return Ok(seen);
         }
         let (slot, new) = (slot_name(entry), new_name(entry));
-        let [slot, new] = [&slot, &new].map(|name| Name::new(&self.folder, name));
+        let [slot, new] = [&slot, &new].map(|name| Name::new(self.slots_of(entry), name));
         let is_whole = |name, wanted: &FileState| {
             see(self.workspace(), name, cancel)
                 .map(|seen| matches!(seen, Seen::File { digest, .. } if digest == wanted.digest))

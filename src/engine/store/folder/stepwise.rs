@@ -27,7 +27,7 @@ impl TransactionFolder<'_> {
         direction: SwapDirection,
     ) -> io::Result<()> {
         let out = out_name(entry);
-        let out = Name::new(&self.folder, &out);
+        let out = Name::new(self.slots_of(entry), &out);
         self.take_name(target, out)?;
         // Nothing else may come between: nobody finds the file meanwhile.
         if let Err(error) = self.give_name_to(slot, target) {
@@ -121,7 +121,7 @@ impl TransactionFolder<'_> {
         if self.journal.header.swap == SwapMethod::Exchange || self.record(entry).change.overwrites() {
             return Ok(observed);
         }
-        let out = self.see(Name::new(&self.folder, &out_name(entry)))?;
+        let out = self.see(Name::new(self.slots_of(entry), &out_name(entry)))?;
         Ok((self.workspace().protocol.settled)(observed, out))
     }
 
@@ -132,7 +132,7 @@ impl TransactionFolder<'_> {
             return Ok(true);
         }
         let (slot, out, kept) = (slot_name(entry), out_name(entry), kept_name(entry, 0));
-        let [slot, out, kept] = [&slot, &out, &kept].map(|name| Name::new(&self.folder, name));
+        let [slot, out, kept] = [&slot, &out, &kept].map(|name| Name::new(self.slots_of(entry), name));
         let parent = self.parents.get(self.record(entry).path.parent());
         let target = parent.map(|(_, parent)| Name::new(parent, self.record(entry).path.name()));
         let settle = || -> io::Result<bool> {

@@ -45,7 +45,7 @@ impl TransactionFolder<'_> {
     fn move_names(&self, entry: EntryIndex, parent: &Handle, direction: SwapDirection) -> io::Result<()> {
         debug_assert!(!self.record(entry).change.overwrites(), "no name of a file that is overwritten changes");
         let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
+        let slot = Name::new(self.slots_of(entry), &slot);
         let target = Name::new(parent, self.record(entry).path.name());
         match (&self.record(entry).change, direction) {
             (
@@ -68,9 +68,9 @@ impl TransactionFolder<'_> {
     }
 
     /// Returns whether names that are to be exchanged cannot be.
-    fn cannot_exchange(&self) -> bool {
+    fn cannot_exchange(&self, entry: EntryIndex) -> bool {
         let is_to = self.journal.header.swap == SwapMethod::Exchange;
-        is_to && !probe::exchanges(self.workspace().fs(), &self.folder).unwrap_or(true)
+        is_to && !probe::exchanges(self.workspace().fs(), self.slots_of(entry)).unwrap_or(true)
     }
 
     fn swap_failed(&self, entry: EntryIndex, error: io::Error) -> Error {
@@ -78,7 +78,7 @@ impl TransactionFolder<'_> {
         match errno::of(&error) {
             // A name that came or went between the verification and the swap: another program did that.
             Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
-            Some(Errno::INVAL | Errno::PERM | Errno::NOSYS) if self.cannot_exchange() => {
+            Some(Errno::INVAL | Errno::PERM | Errno::NOSYS) if self.cannot_exchange(entry) => {
                 let message = format!(
                     "{} cannot be exchanged with its new content: the file system could when the state folder was made, and \
                      now it cannot, or a sandbox forbids it",

@@ -114,7 +114,7 @@ impl CommitWalk<'_> {
 impl crate::engine::store::folder::TransactionFolder<'_> {
     /// Deletes what was staged for an entry and never swapped. What cannot be deleted is deleted with the folder.
     fn unlink_staged(&self, entry: EntryIndex) {
-        self.workspace().fs().unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
+        self.workspace().fs().unlink(Name::new(self.slots_of(entry), &journal::slot_name(entry))).ok();
     }
 
     /// Records the present target of an edit, and what was staged for it.

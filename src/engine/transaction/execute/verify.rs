@@ -47,7 +47,7 @@ impl CommitWalk<'_> {
             return Ok(true);
         }
         let slot = slot_name(entry);
-        let slot = Name::new(&transaction.folder, &slot);
+        let slot = Name::new(transaction.slots_of(entry), &slot);
         if transaction.record(entry).change.folder_before().is_some() {
             return transaction.is_clear(entry, slot);
         }
@@ -79,7 +79,7 @@ impl CommitWalk<'_> {
     fn holds_link(&self, entry: EntryIndex, read: &Digest, stat: &Stat) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);
-        let slot = Name::new(&transaction.folder, &slot);
+        let slot = Name::new(transaction.slots_of(entry), &slot);
         let found = Digest::of(&snapshot::target_of(transaction.workspace(), slot, stat)?);
         Ok((transaction.workspace().protocol.is_same_target)(read, &found))
     }

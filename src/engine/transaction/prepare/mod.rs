@@ -3,6 +3,7 @@
 //! Architecture invariant: nothing is written here.
 
 pub(crate) mod file_report;
+pub(crate) mod file_systems;
 pub(crate) mod folder_modes;
 mod held;
 pub(crate) mod lock_targets;

@@ -9,7 +9,7 @@ use super::project;
 use crate::engine::Engine;
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::error::{Error, ErrorKind, NextStep, Result};
-use crate::fs::{Name, Stat};
+use crate::fs::Name;
 use crate::journal::record;
 use crate::limits;
 use crate::path::RelPath;
@@ -38,7 +38,7 @@ impl Engine {
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         check_entries(prepared.plan.entries.len())?;
         check_journal(prepared.plan.entries.iter().map(|entry| record::bytes_at_most(&entry.path)))?;
-        self.check_one_file_system(prepared, found)?;
+        self.other_file_systems(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
         self.check_repositories(prepared)?;
@@ -107,26 +107,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// Verifies that all targets can be swapped with what is staged.
-    fn check_one_file_system(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
-        let root;
-        let place = if let StateLookup::State(state) = found {
-            &state.stat
-        } else {
-            root = self.workspace.stat_handle(&self.workspace.root)?;
-            &root
-        };
-        let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
-        let Some((_, folder)) = prepared.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
-        let message = format!(
-            "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
-             --root there)",
-            folder.path().display(),
-            self.root().display()
-        );
-        Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
     }
 
     /// Verifies that enough folders can be open for this transaction, for its rollback and for its undo: what could be

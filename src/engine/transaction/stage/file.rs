@@ -56,7 +56,10 @@ impl Staging<'_> {
             self.open.insert(entry, file.clone());
         }
         self.files.extend(file);
-        self.handed_on = handed_on.or(self.handed_on.take());
+        if let Some(handed_on) = handed_on {
+            let part = self.transaction.slots.part_of(&prepared.plan.entries[entry].path);
+            self.handed_on.insert(part, handed_on);
+        }
         Ok((identity, FileState { access: Some(access), ..new.state }))
     }
 
@@ -75,7 +78,8 @@ impl Staging<'_> {
         let overwritten = prepared.first_overwritten().map_or(TOGETHER, |first| first.0.saturating_sub(entry.0));
         let count = entries.starting_at(entry).iter().take(TOGETHER.min(overwritten)).take_while(is_file).count();
         // The first file tells what the folder passes on.
-        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
+        let part = self.transaction.slots.part_of(&entries[entry].path);
+        if !self.handed_on.contains_key(&part) || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
         let (first, half, end) = (entry.0, entry.0 + count / 2, entry.0 + count);
@@ -174,12 +178,13 @@ impl Staging<'_> {
         write: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
-        let name = Name::new(&self.transaction.folder, name);
+        let slots = &self.transaction.slots;
+        let name = Name::new(slots.of(&planned.path), name);
         let root = self.transaction.workspace().root.path();
         let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
         // Set-id bits are set only after the owner.
         let (file, guard, stat) = workspace.fs().create(name, metadata.mode & 0o777).map_err(io("stage"))?;
-        let handed_on = match &self.handed_on {
+        let handed_on = match self.handed_on.get(&slots.part_of(&planned.path)) {
             Some(handed_on) => handed_on.clone(),
             None => workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?,
         };

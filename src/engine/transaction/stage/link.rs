@@ -37,7 +37,7 @@ impl Staging<'_> {
             return Err(snapshot::changed(path, "changed since it was read"));
         }
         let slot = slot_name(entry);
-        let slot = Name::new(&self.transaction.folder, &slot);
+        let slot = Name::new(self.transaction.slots.of(&planned.path), &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, workspace.root.path().join(path), e);
         let (guard, stat) = workspace.fs().symlink(slot, &target).map_err(io("stage"))?;
         workspace.fs().set_link_metadata(slot, &stat, metadata).map_err(io("set the owner of staged"))?;

@@ -16,7 +16,7 @@ impl Staging<'_> {
     pub(super) fn stage_folder(&mut self, entry: EntryIndex, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
         let workspace = self.transaction.workspace();
         let slot = slot_name(entry);
-        let name = Name::new(&self.transaction.folder, &slot);
+        let name = Name::new(self.transaction.slots.of(&planned.path), &slot);
         let path = self.transaction.workspace().root.path().join(planned.path.as_path());
         let io = |verb: &'static str| {
             let path = path.clone();
@@ -31,7 +31,7 @@ impl Staging<'_> {
             metadata.mode = *mode;
         }
         workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
-        let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
+        let folder = workspace.fs().open_beneath(name.folder, slot.as_ref()).map_err(io("open staged"))?;
         if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {
             return Err(
                 Error::new(ErrorKind::LockTimeout, "another process locked a folder that was just staged").at(path)

@@ -7,6 +7,7 @@ use crate::engine::history::stored_report;
 use crate::engine::store::births;
 use crate::engine::store::files::write_new_by;
 use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::parts::PartFolder;
 use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal;
@@ -17,13 +18,15 @@ impl Staging<'_> {
     pub(crate) fn write_journal(&mut self) -> Result<()> {
         let journal = &self.transaction.journal;
         debug_assert_eq!(journal::scan(&encode(journal)).as_ref(), Ok(journal), "a journal is read as it was written");
+        self.transaction.slots.parts.iter().try_for_each(PartFolder::seal)?;
         self.hidden = Some(self.transaction.write_journal()?);
         Ok(())
     }
 
     pub(crate) fn sync_journal(&self) -> Result<()> {
         let Some(hidden) = &self.hidden else { unreachable!("the journal is written before it is synced") };
-        self.transaction.workspace().sync(hidden)
+        self.transaction.workspace().sync(hidden)?;
+        self.transaction.slots.parts.iter().try_for_each(PartFolder::sync_names)
     }
 
     /// Gives the journal its name. From here on it says what the slots are for, and they are not deleted.

@@ -121,12 +121,12 @@ mod tests {
         let (_scratch, open) = made();
         let (file, reader) = (open().unwrap(), open().unwrap());
         assert_eq!(take_within(&file, Duration::ZERO).unwrap(), Lease::Refused);
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                thread::sleep(Duration::from_millis(20));
-                drop(reader);
-            });
-            assert_eq!(take_within(&file, Duration::from_secs(60)).unwrap(), Lease::Granted);
-        });
+        let closes = move || {
+            thread::sleep(Duration::from_millis(20));
+            drop(reader);
+        };
+        let other = thread::Builder::new().spawn(closes).unwrap();
+        assert_eq!(take_within(&file, Duration::from_secs(60)).unwrap(), Lease::Granted);
+        other.join().unwrap();
     }
 }

@@ -31,6 +31,7 @@ fn journal() -> Journal {
         key: None,
         request: None,
         swap: SwapMethod::Exchange,
+        parts: Vec::new(),
         label: Some("two\nlines".into()),
         session: None,
     };

@@ -9,6 +9,7 @@ pub(crate) mod open;
 mod pairs;
 mod person;
 pub(crate) mod scripts;
+pub(crate) mod several;
 pub(crate) mod stepwise;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

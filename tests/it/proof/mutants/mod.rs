@@ -89,6 +89,7 @@ mod meanwhile;
 mod played;
 mod recovered;
 mod scenes;
+mod several;
 mod stepwise;
 mod symlinks;
 mod syncs;
