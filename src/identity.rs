@@ -76,11 +76,41 @@ impl Identity {
         let is_number = self.inode == folder.inode || self.inode == 0 && self.born.is_some();
         is_number && self.born == folder.born
     }
+
+    /// The identity to record where no number lasts as long as a file or folder: the number 0, and the birth time, if there
+    /// is one.
+    #[must_use]
+    pub const fn without_number(self) -> Self {
+        Self { inode: 0, ..self }
+    }
+
+    /// Returns whether a file may be the one that this was recorded for: without a number the birth time has to tell, and
+    /// without that nothing does.
+    #[must_use]
+    pub fn fits(&self, file: &Self) -> bool {
+        match self.inode {
+            0 => self.born.is_none() || self.born == file.born,
+            _ => self == file,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_number_is_told_by_its_birth_time_alone() {
+        let born = |seconds| Some(Timestamp::new(seconds, 0));
+        let [one, other] = [1, 2].map(|inode| Identity { inode, born: born(5) });
+        assert!(one.fits(&one) && !one.fits(&other));
+        assert!(one.without_number().fits(&other));
+        assert!(!one.without_number().fits(&Identity { born: born(6), ..one }));
+        let nothing = Identity { inode: 1, born: None }.without_number();
+        assert!(nothing.fits(&one));
+        // Of a folder that has neither nothing is known: a proof elsewhere has to tell.
+        assert!(!nothing.is_record_of(&one) && !nothing.is_record_of(&Identity { inode: 7, born: None }));
+    }
 
     #[test]
     fn times_have_one_spelling() {

@@ -298,7 +298,7 @@ fn unfit(folder: &Path) -> Error {
 /// Returns whether a folder has a state folder that is more than a place for the parts of a workspace above it.
 fn has_state(folder: &Path) -> bool {
     let state = folder.join(STATE_FOLDER);
-    state.is_dir() && !is_of_parts_alone(|name| state.join(name).is_dir())
+    state.is_dir() && !is_of_parts_alone(|name| Some(state.join(name).read_dir().ok()?.count()))
 }
 
 /// The nearest folder upwards with a state folder or a version control folder, else `current` itself. A marker in an

@@ -102,6 +102,7 @@ impl Engine {
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
         let open_files = fs.raise_open_files();
         let workspace = Workspace::new(fs, root, &PROTOCOL).with_user_state(settings.user_state.as_deref());
+        let workspace = workspace.overwriting(settings.swap == Swap::InPlace);
         let is_in_repository = transaction::prepare::resolve::is_in_repository(&workspace)?;
         let checker = Arc::new(Processes);
         Ok(Self {
@@ -135,7 +136,7 @@ impl Engine {
 
     /// Returns whether a file that no rename can replace is overwritten.
     pub(crate) fn may_overwrite(&self) -> bool {
-        self.settings.swap == Swap::InPlace
+        self.workspace.overwrites
     }
 
     /// This engine with another number of attempts after which it swaps new contents before they are durable, the only

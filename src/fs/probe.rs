@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::os::OsFs;
 use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard, Stat};
-use crate::journal::{Swap, SwapMethod};
+use crate::journal::{Guarantee, Swap, SwapMethod};
 
 /// The guarantees that a commit needs, as far as they can be tested. Whether a disk keeps what it acknowledged cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +58,16 @@ impl Guarantees {
             Swap::Auto | Swap::InPlace => exchange.or(self.stepwise),
             Swap::Exchange => exchange,
             Swap::Aside => self.stepwise,
+        }
+    }
+
+    /// What the readers of the files can count on in a commit that is asked to swap so; `None` if nothing can be committed.
+    /// Where names change places in no way, a file that is there can still be overwritten.
+    #[must_use]
+    pub fn guarantee(&self, asked: Swap) -> Option<Guarantee> {
+        match self.swap(asked) {
+            Some(method) => Some(method.guarantee()),
+            None => (asked == Swap::InPlace).then_some(Guarantee::InPlace),
         }
     }
 }

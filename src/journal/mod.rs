@@ -6,7 +6,8 @@
 //!   folder without a journal name was never swapped.
 //! - **J2** Its bytes never change after the seal. Two exceptions are replaced as a whole: a contended journal, and a
 //!   copy that a person vouches for. Its name is its state ([`JournalState`]).
-//! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
+//! - **J3** It is acted on only where it was born: its header holds the identity of its own folder, or, where none lasts, a
+//!   proof elsewhere says so.
 //! - **J4** No target is touched before everything staged and the journal's name are durable. In a contended
 //!   transaction, content that was made again since need not be: a crash rolls it back.
 //! - **J5** `journal.done` only after every swap was verified, and verified again after the check, if there is one.

@@ -326,7 +326,7 @@ pub fn decide(state: JournalState, back_on_crash: bool, classes: &[Class]) -> Re
 /// deleted. Another program's file with the same bytes may have another owner, mode or attributes.
 #[must_use]
 pub fn is_new(record: &Record, seen: Seen) -> bool {
-    let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
+    let is_staged = is_staged(record, seen);
     match &record.change {
         RecordedChange::Folder { .. } => is_staged,
         RecordedChange::FileToFolder { .. } => is_staged && matches!(seen, Seen::Folder(_)),
@@ -404,6 +404,13 @@ pub fn is(seen: Seen, identity: &Identity) -> bool {
         }
         Seen::Missing | Seen::Other => false,
     }
+}
+
+/// Returns whether this is what was staged for an entry; of what is overwritten, as far as its file system tells one file from
+/// another.
+fn is_staged(record: &Record, seen: Seen) -> bool {
+    let is_it = if record.change.overwrites() { overwritten::fits } else { is };
+    record.change.staged().is_some_and(|staged| is_it(seen, staged))
 }
 
 /// Returns whether the inode has this number, whenever it was born.

@@ -12,6 +12,7 @@ use super::check::{GivenMetadata, PreciousContent};
 use super::run::lock;
 use super::script::ROOT;
 use super::world::{UserFiles, WorkspaceTree};
+use crate::fs::Stat;
 use crate::fs::sim::{SimEntry, SimFs, SimHeldFile};
 use crate::identity::Identity;
 
@@ -160,6 +161,16 @@ pub(super) struct ForeignProgram {
     before_move: Mutex<Option<UserFiles>>,
 }
 
+/// Returns whether names change places in no way on the file system of a path.
+fn can_only_overwrite(machine: &SimFs, path: &Path) -> bool {
+    let mut is_it = false;
+    let looked = machine.volume(path, |volume| {
+        let moves = volume.exchange || volume.no_replace || volume.links && !volume.numbers_by_name;
+        is_it = !moves;
+    });
+    looked.is_ok() && is_it
+}
+
 impl ForeignProgram {
     /// Opens the files that it needs, before the script begins.
     pub(super) fn start(machine: &SimFs, foreign: &Foreign, known: &BTreeSet<Vec<u8>>) -> Arc<Self> {
@@ -260,7 +271,8 @@ impl ForeignProgram {
             // A program that writes through its handle does not know the file's path.
             let may_be_late = matches!(self.foreign.deed, ForeignDeed::AppendToOld(_) | ForeignDeed::AppendToNew(_));
             // Of a file that is overwritten there is a copy.
-            let stat = machine.stat(path).ok().filter(|stat| !may_be_late && !stat.mount_root);
+            let is_copied = |stat: &Stat| stat.mount_root || can_only_overwrite(machine, path);
+            let stat = machine.stat(path).ok().filter(|stat| !may_be_late && !is_copied(stat));
             let inode = stat.map(|stat| stat.identity.inode);
             let left = content.map(|content| PreciousContent { content, inode, may_be_late });
             *lock(&self.left) = left;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::check::{PreciousContent, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, ForeignProgram};
-use super::script::{Acts, ROOT, Role, Script, a_file, run};
+use super::script::{Acts, ROOT, Role, Script};
 use super::world::{UserFiles, WorkspaceTree, same};
 use crate::engine::Engine;
 use crate::error::{Error, Outcome};
@@ -199,8 +199,7 @@ impl RunEnd<'_> {
     fn aftermath(&self, machine: &SimFs) -> Result<(), String> {
         machine.advance(Duration::from_secs(60 * 60));
         let before = kept(machine);
-        let engine = self.engine(machine)?;
-        let report = run(|run| engine.apply(&a_file("aftermath"), run));
+        let report = self.script.commit_another(machine, 6, "aftermath");
         let report = report.map_err(|e| format!("an hour later a commit fails: {e}"))?;
         let after = WorkspaceTree::of(machine);
         if let Some(lost) = self.lost(&after, false) {

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use crate::check::{Check, CheckCall, Checker, Ended, Verdict};
 use crate::commit::protocol::{PROTOCOL, Protocol};
+use crate::engine::report::Report;
 use crate::engine::{Durability, Engine, Run, Settings, UndoOptions};
 use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
 use crate::journal::Swap;
+use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The workspace of every script.
@@ -61,6 +63,8 @@ pub struct Script {
     is_partly_stepwise: bool,
     /// The paths in the workspace of files that are mount points, and are overwritten.
     mounted: Vec<PathBuf>,
+    /// The paths in the workspace of files that are overwritten, since nothing else is possible.
+    overwritten: Vec<PathBuf>,
     protocol: &'static Protocol,
     pub(super) disturb: Option<ScriptDisturb>,
     check: Option<Passes>,
@@ -87,6 +91,7 @@ impl Script {
             is_contended: false,
             is_partly_stepwise: false,
             mounted: Vec::new(),
+            overwritten: Vec::new(),
             protocol: &PROTOCOL,
             disturb: None,
             check: None,
@@ -178,6 +183,14 @@ impl Script {
         self
     }
 
+    /// The file at this path in the workspace is overwritten in place, since [the file system](Self::on) can do nothing else
+    /// with any.
+    #[must_use]
+    pub fn overwritten(mut self, path: impl Into<PathBuf>) -> Self {
+        self.overwritten.push(path.into());
+        self
+    }
+
     /// Changes the properties of the file system before there are files: such as `volume.sync_each = true`, which makes
     /// barriers sync file by file.
     #[must_use]
@@ -221,17 +234,22 @@ impl Script {
     /// Returns whether a journal from before a power loss looks like a copy, so that a person must vouch for it.
     pub(super) fn needs_trust(&self) -> bool {
         // What moves names step by step leaves a proof.
-        !self.volume().birth_times && !self.is_stepwise()
+        !self.volume().birth_times && self.volume().exchange
     }
 
     /// The files that are overwritten: until a recovery they may be torn.
-    pub(super) fn overwritten(&self) -> &[PathBuf] {
-        &self.mounted
+    pub(super) fn all_overwritten(&self) -> impl Iterator<Item = &PathBuf> {
+        self.mounted.iter().chain(&self.overwritten)
     }
 
-    /// Returns whether names change places step by step.
-    pub(super) fn is_stepwise(&self) -> bool {
-        self.is_partly_stepwise || !self.volume().exchange
+    /// Returns whether nothing but overwriting is possible.
+    fn only_overwrites(&self) -> bool {
+        !self.overwritten.is_empty()
+    }
+
+    /// Returns whether a file may be missing for a moment, since names change places step by step.
+    pub(super) fn has_gap(&self) -> bool {
+        self.is_partly_stepwise || !self.volume().exchange && !self.only_overwrites()
     }
 
     fn volume(&self) -> Volume {
@@ -272,11 +290,21 @@ impl Script {
 
     /// Makes the state folder, by a transaction that is not part of the script.
     fn warm_up(&self, machine: &SimFs) {
-        let engine = self.engine(Arc::new(machine.process(1)));
-        let done = engine.and_then(|engine| run(|run| engine.apply(&a_file("warm"), run)));
+        let done = self.commit_another(machine, 1, "warm").map(drop);
         assert!(done.is_ok(), "{done:?}");
         machine.kill(1);
         machine.advance(Duration::from_secs(60));
+    }
+
+    /// Commits something that no script is about, by a process.
+    pub(super) fn commit_another(&self, machine: &SimFs, pid: u32, name: &str) -> Result<Report> {
+        let engine = self.engine(Arc::new(machine.process(pid)))?;
+        if !self.only_overwrites() {
+            return run(|run| engine.apply(&a_file(name), run));
+        }
+        let made = machine.create(Path::new(ROOT).join(name), "one\n");
+        assert!(made.is_ok(), "{made:?}");
+        run(|run| engine.apply(&Request::new().edit(name, Edit::replace("one", "another")), run))
     }
 
     /// An engine of the script, in a process of its own.
@@ -315,7 +343,7 @@ impl Script {
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
             user_state: Some(USER_STATE.into()),
-            swap: if self.mounted.is_empty() { Swap::Auto } else { Swap::InPlace },
+            swap: if self.all_overwritten().next().is_none() { Swap::Auto } else { Swap::InPlace },
             ..Settings::default()
         };
         let engine = Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol);
@@ -344,7 +372,7 @@ impl Checker for ScriptChecker {
 }
 
 /// A file with a name that no script uses.
-pub(super) fn a_file(name: &str) -> Request {
+fn a_file(name: &str) -> Request {
     let change = Change::Write { content: format!("{name}\n").into_bytes(), if_exists: IfExists::Fail };
     let file = FileRequest::new(name, change);
     Request { files: vec![file], ..Request::default() }

@@ -14,7 +14,7 @@ use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
-use crate::journal::{Guarantee, SwapMethod};
+use crate::journal::{Guarantee, Swap, SwapMethod};
 use crate::path::shown;
 use crate::view::{self, NoView};
 
@@ -29,10 +29,12 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let found = probe::guarantees(&folder).map_err(|e| Error::io("test", &folder, e))?;
     let view = view::try_out(&folder).map_err(|e| Error::io("try a view of", &folder, e))?.err();
     let swap = found.swap(options.swap);
-    let facts = facts(&found, swap);
-    let steps = steps(&found, swap, options.durability);
+    let guarantee = found.guarantee(options.swap);
+    let facts = facts(&found, swap, guarantee);
+    let steps = steps(&found, guarantee, options.durability);
     let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
-    let guarantee = swap.filter(|_| usable).map(SwapMethod::guarantee);
+    let overwriting = found.guarantee(Swap::InPlace).filter(|_| guarantee.is_none() && found.locks);
+    let guarantee = guarantee.filter(|_| usable);
 
     let mut text = String::new();
     let system = &found.file_system;
@@ -52,6 +54,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     push_view(&mut text, view.as_ref());
     if let Some(guarantee) = guarantee {
         let _ = writeln!(text, "{}", styled(HEADING, reader(guarantee)));
+        if guarantee == Guarantee::InPlace {
+            let _ = writeln!(text, "  {ONLY_OVERWRITES}");
+        }
     }
     if usable {
         let _ = writeln!(text, "{}", styled(HEADING, "so a commit here does this:"));
@@ -60,6 +65,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         }
     } else {
         let _ = writeln!(text, "{}", styled(BAD, "no transaction can be committed here; move the workspace"));
+        if let Some(overwriting) = overwriting {
+            let _ = writeln!(text, "with --swap in-place, {}\n  {ONLY_OVERWRITES}", reader(overwriting));
+        }
     }
     let json = DoctorJson {
         success: true,
@@ -68,6 +76,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         local: system.local,
         usable,
         guarantee: guarantee.map(Guarantee::as_str),
+        with_swap_in_place: overwriting.map(Guarantee::as_str),
         guarantees: &facts,
         checks_in: if view.is_none() { CheckPlace::View } else { CheckPlace::Tree }.word(),
         no_view: view.as_ref().map(|none| NoViewJson { why: &none.why, advice: none.advice }),
@@ -88,6 +97,9 @@ pub(super) struct DoctorJson<'a> {
     /// What a reader of the files can count on during a commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     guarantee: Option<&'static str>,
+    /// What `--swap in-place` would give, where nothing can be committed without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    with_swap_in_place: Option<&'static str>,
     guarantees: &'a [Fact],
     /// Where a check runs unless `--check-in` says another place.
     checks_in: &'static str,
@@ -128,6 +140,9 @@ struct Fact {
     without: &'static str,
 }
 
+const ONLY_OVERWRITES: &str =
+    "only the content and the mode of files that are there can change: nothing is made, deleted or moved";
+
 /// What a reader of the files can count on during a commit, in words.
 const fn reader(guarantee: Guarantee) -> &'static str {
     match guarantee {
@@ -137,9 +152,9 @@ const fn reader(guarantee: Guarantee) -> &'static str {
     }
 }
 
-fn births(found: &Guarantees, swap: Option<SwapMethod>) -> Fact {
-    let without = match swap {
-        Some(SwapMethod::Rename | SwapMethod::Link) => {
+fn births(found: &Guarantees, guarantee: Option<Guarantee>) -> Fact {
+    let without = match guarantee {
+        Some(Guarantee::Aside | Guarantee::InPlace) => {
             "each commit leaves a proof in $XDG_STATE_HOME/txedit/born (~/.local/state), to be recovered after a restart"
         }
         _ => "an interrupted transaction can only be recovered before the next boot without --trust-journal",
@@ -147,27 +162,27 @@ fn births(found: &Guarantees, swap: Option<SwapMethod>) -> Fact {
     Fact { name: "birth_times", holds: found.birth_times, needed: false, what: "files have a birth time", without }
 }
 
-fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
+fn facts(found: &Guarantees, swap: Option<SwapMethod>, guarantee: Option<Guarantee>) -> Vec<Fact> {
     let fact = |name, holds, needed, what, without| Fact { name, holds, needed, what, without };
     vec![
         fact(
             "exchanges",
             found.exchanges,
-            swap.is_none(),
+            guarantee.is_none(),
             "two names can be exchanged in one step",
             "an edit cannot be swapped in without a moment in which the file is missing",
         ),
         fact(
             "keeps_existing",
             found.keeps_existing,
-            swap.is_none_or(|swap| swap == SwapMethod::Rename),
+            guarantee.is_none() || swap == Some(SwapMethod::Rename),
             "a rename can be told not to replace an existing file",
             "a new file gets its name as a second one, which replaces nothing either",
         ),
         fact(
             "keeps_file_numbers",
             found.keeps_file_numbers,
-            swap.is_none(),
+            guarantee.is_none(),
             "a file keeps its inode number when it is renamed",
             probe::NUMBERS_BY_NAME,
         ),
@@ -199,7 +214,7 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
             "a rename survives a power loss whole or not at all",
             "the file system has no journal, or none that can be detected: all or nothing holds against kill -9, not against power loss",
         ),
-        births(found, swap),
+        births(found, guarantee),
         fact(
             "shares_copies",
             found.shares_copies,
@@ -218,7 +233,7 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>) -> Vec<Fact> {
     ]
 }
 
-fn steps(found: &Guarantees, swap: Option<SwapMethod>, durability: Durability) -> Vec<String> {
+fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durability) -> Vec<String> {
     let open = if found.opens_beneath { "openat2" } else { "a walk with O_NOFOLLOW" };
     let copy = if found.shares_copies { "sharing unchanged bytes" } else { "copying unchanged bytes" };
     let mut steps = vec![
@@ -245,14 +260,18 @@ fn steps(found: &Guarantees, swap: Option<SwapMethod>, durability: Durability) -
         "from here on, the contents are on the disk; what a power loss makes of the names is not known"
     };
     barrier_step(survived, &mut steps);
-    let is_stepwise = swap.is_some_and(|swap| swap != SwapMethod::Exchange);
-    if is_stepwise {
-        steps.push(
-            "move each file out of its name, give the name to the new content, and verify what came out".to_owned(),
-        );
-        barrier_step("from here on, no recovery moves a file", &mut steps);
-    } else {
-        steps.push("exchange each new content with its file, and verify the content that came out".to_owned());
+    match guarantee {
+        Some(Guarantee::Aside) => {
+            steps.push(
+                "move each file out of its name, give the name to the new content, and verify what came out".to_owned(),
+            );
+            barrier_step("from here on, no recovery moves a file", &mut steps);
+        }
+        Some(Guarantee::InPlace) => {
+            steps.push("overwrite each file, of which there is a copy, and verify it".to_owned());
+            barrier_step("from here on, no recovery writes into a file", &mut steps);
+        }
+        _ => steps.push("exchange each new content with its file, and verify the content that came out".to_owned()),
     }
     steps.push("name the journal done".to_owned());
     barrier_step("from here on, it is committed", &mut steps);

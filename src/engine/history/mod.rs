@@ -22,6 +22,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::report::{Logged, Shown, ShownFile};
+use super::store::births;
 use super::store::id;
 use super::store::interrupted;
 use super::store::lock::check_cancelled;
@@ -113,7 +114,7 @@ fn read(
     let mut header = None;
     let wanted = |found: &Header| {
         header = Some(found.clone());
-        is_born_here(stat, id, found)
+        is_born_here(workspace, stat, id, found)
     };
     let found = match interrupted::read_of_journal(workspace, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
         Err(e) if e.os_error().is_some_and(errno::is_missing) => None,
@@ -161,7 +162,7 @@ fn open_ours(state: &StateFolder, id: &str) -> Result<Option<(Handle, Header)>> 
     let Opening::Ours(folder, stat) = open(state, id)? else { return Ok(None) };
     let header = interrupted::read_of_journal(&state.workspace, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, JournalState::Done))) = header else { return Ok(None) };
-    Ok(is_born_here(&stat, id, &header).then_some((folder, header)))
+    Ok(is_born_here(&state.workspace, &stat, id, &header).then_some((folder, header)))
 }
 
 /// Returns whether a name in a transaction's folder is a slot, or the copy of an original.
@@ -178,9 +179,11 @@ fn open(state: &StateFolder, id: &str) -> Result<Opening> {
     private::open(&state.workspace, Name::new(&section, id))
 }
 
-/// The boot is not compared, since history outlives it: without birth times the inode must do.
-fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
-    header.id == id && header.folder.is_record_of(&folder.identity)
+/// The boot is not compared, since history outlives it: without birth times the inode must do, and where no number lasts a
+/// proof outside the workspace.
+fn is_born_here(workspace: &Workspace, folder: &Stat, id: &str, header: &Header) -> bool {
+    let is_proved = || births::is_proved(workspace, header, id, &folder.identity).unwrap_or(false);
+    header.id == id && (header.folder.is_record_of(&folder.identity) || header.folder.inode == 0 && is_proved())
 }
 
 /// All committed transactions of this workspace, oldest first; each is opened when its turn comes.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::cancel::CancelToken;
+use crate::engine::store::births;
 use crate::engine::store::folder::see;
 use crate::engine::store::parts::SlotFolders;
 use crate::engine::store::state::StateFolder;
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
-use crate::journal::{Journal, JournalState, Record, slot_name};
+use crate::journal::{Header, Journal, JournalState, Record, slot_name};
 
 /// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
@@ -33,7 +34,12 @@ pub(super) fn adopt(
     let FoundFolder { id, slots, journal_state } = *found;
     let folder = slots.own();
     let stat = state.workspace.stat_handle(folder)?;
-    if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
+    let host = state.workspace.host()?;
+    let is_it = |header: &Header| {
+        header.folder.is_record_of(&stat.identity)
+            || births::is_proved(&state.workspace, header, id, &stat.identity).unwrap_or(false)
+    };
+    if journal.header.id == id && is_it(&journal.header) {
         return Ok(None);
     }
     if journal_state == JournalState::Contended {
@@ -53,7 +59,7 @@ pub(super) fn adopt(
     let mut journal = journal.clone();
     id.clone_into(&mut journal.header.id);
     journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
-    journal.header.boot = state.workspace.host()?.boot;
+    journal.header.boot = host.boot;
     let is_made = |(_, record): &(EntryIndex, &Record)| record.change.folder_after().is_some();
     let made: HashMap<PathBuf, EntryIndex> = journal
         .entries

@@ -194,8 +194,7 @@ impl Engine {
         let is_nothing = plan.is_empty() && to_revert.parts.len() > 1 && changed.is_empty();
         let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
         let origin = TransactionOrigin::reverting(&reverts);
-        let gate = self.gate(options.check.as_ref())?;
-        let folder_metadata = self.folder_metadata(&reversal)?;
+        let (gate, folder_metadata) = (self.gate(options.check.as_ref())?, self.folder_metadata(&reversal)?);
         let mut warnings = to_revert.warnings(&self.workspace)?;
         warnings.extend(made.warnings(self.root()));
         warnings.extend(self.there_again(&reversal, &present.targets, &folder_metadata)?);
@@ -213,6 +212,7 @@ impl Engine {
             passed: None,
             again,
             contended: None,
+            overwrites_all: false,
         }
         .overwriting()?;
         let Some(locks) = locks else {

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::kept_name;
-use crate::journal::recover::overwritten::is_copy;
-use crate::journal::recover::{Class, Observed, Seen, is};
+use crate::journal::recover::overwritten::{fits, is_copy};
+use crate::journal::recover::{Class, Observed, Seen};
 
 const UNMOUNTED: EntryRollback =
     EntryRollback::Left("it is not mounted, or another file is; its old content is in the transaction's folder");
@@ -46,7 +46,7 @@ impl TransactionFolder<'_> {
     fn may_be_kept(&self, entry: EntryIndex, observed: Observed) -> bool {
         let change = &self.record(entry).change;
         let has_copy = change.before().is_some_and(|before| is_copy(before, observed.slot));
-        has_copy && change.original().is_some_and(|original| is(observed.target, original))
+        has_copy && change.original().is_some_and(|original| fits(observed.target, original))
     }
 
     fn left_in_place(&self, entry: EntryIndex, observed: Observed) -> EntryRollback {
@@ -55,7 +55,7 @@ impl TransactionFolder<'_> {
             return NO_COPY;
         }
         match (observed.target, change.original()) {
-            (Seen::File { .. } | Seen::Mixed(_), Some(original)) if is(observed.target, original) => WRITTEN,
+            (Seen::File { .. } | Seen::Mixed(_), Some(original)) if fits(observed.target, original) => WRITTEN,
             _ => UNMOUNTED,
         }
     }

@@ -21,9 +21,10 @@ use crate::journal::{Header, SwapMethod, is_id};
 /// The folders in which the proofs of a workspace are, one in the other; that of the workspace comes last.
 const FOLDERS: [&str; 2] = ["txedit", "born"];
 
-/// Returns whether a transaction needs a proof: a file may be missing after a crash, and the folder has no birth time.
+/// Returns whether a transaction needs a proof: a file may be missing after a crash, or half new where none but overwriting is
+/// possible and so the folder has no number, and it has no birth time.
 pub(crate) fn is_needed(swap: SwapMethod, folder: &Identity) -> bool {
-    swap != SwapMethod::Exchange && folder.born.is_none()
+    folder.born.is_none() && (swap != SwapMethod::Exchange || folder.inode == 0)
 }
 
 /// Makes the folder of all proofs, so that a workspace in which none can be left is refused before anything is made in it.
@@ -51,11 +52,9 @@ pub(crate) fn prove(workspace: &Workspace, header: &Header) -> Result<()> {
 /// Returns whether a proof says that a journal with this header was written in the folder with this identity.
 pub(crate) fn is_proved(workspace: &Workspace, header: &Header, id: &str, folder: &Identity) -> Result<bool> {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if header.folder.born.is_some()
-        || header.id != id
-        || !header.folder.is_record_of(folder)
-        || !is_word(&header.workspace)
-    {
+    // Without a number either, the proof alone tells.
+    let may_be_it = header.folder.is_record_of(folder) || header.folder.inode == 0 && folder.born.is_none();
+    if header.folder.born.is_some() || header.id != id || !may_be_it || !is_word(&header.workspace) {
         return Ok(false);
     }
     let Some(folder) = proofs(workspace, &header.workspace)? else { return Ok(false) };
@@ -64,14 +63,18 @@ pub(crate) fn is_proved(workspace: &Workspace, header: &Header, id: &str, folder
     Ok(proof.is_some_and(|proof| proof == wanted))
 }
 
-/// The proofs of transactions that are in `txn/` no more. Once that is durable, they may go.
+/// The proofs of transactions that are in `txn/` no more, nor in `history/` where nothing else tells that they were written
+/// here. Once that is durable, they may go.
 pub(crate) fn outlived(state: &StateFolder) -> Result<Vec<String>> {
     let Some(folder) = proofs(&state.workspace, state.workspace_id())? else { return Ok(Vec::new()) };
     let proved = state.workspace.list(&folder)?;
-    let there = match state.section(Section::Transactions)? {
-        Some(section) => list_ids(&state.workspace, &section)?,
-        None => Vec::new(),
-    };
+    let mut there = Vec::new();
+    let needing: &[Section] =
+        if state.only_overwrites { &[Section::Transactions, Section::History] } else { &[Section::Transactions] };
+    for section in needing {
+        let Some(section) = state.section(*section)? else { continue };
+        there.extend(list_ids(&state.workspace, &section)?);
+    }
     let names = proved.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| is_id(name.as_ref()) && !there.contains(name)).collect())
 }

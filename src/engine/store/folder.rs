@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
-use crate::journal::{self, Journal, JournalState, Record, SwapMethod, record};
+use crate::journal::{self, Journal, JournalState, Record, RecordedChange, SwapMethod, record};
 use crate::path::{STATE_FOLDER, shown};
 
 pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN};
@@ -170,7 +170,8 @@ impl<'a> TransactionFolder<'a> {
     fn exchange_journal(&self) -> Result<()> {
         let written = Name::new(&self.folder, journal::HIDDEN_NAME);
         let named = Name::new(&self.folder, self.journal_state.file_name());
-        if self.journal.header.swap != SwapMethod::Exchange {
+        let mut changes = self.journal.entries.iter().map(|record| &record.change);
+        if self.journal.header.swap != SwapMethod::Exchange || changes.all(RecordedChange::overwrites) {
             return self.workspace().rename(written, named, Rename::Replace);
         }
         self.workspace().rename(written, named, Rename::Exchange)?;

@@ -16,7 +16,6 @@ pub(super) mod private;
 pub(super) mod removed_folders;
 pub(crate) mod snapshot;
 pub(super) mod state;
-pub(super) mod swapping;
 pub(super) mod sweep;
 pub(super) mod view_folder;
 pub(super) mod workspace;

@@ -62,8 +62,7 @@ impl PartFolder {
 
     /// How the journal records it.
     pub(crate) fn to_record(&self) -> Result<RecordedPart> {
-        let keeps_numbers = self.place.state.file_system()?.keeps_numbers;
-        Ok(RecordedPart { path: self.place.path.clone(), folder: self.stat.identity.to_record(keeps_numbers) })
+        Ok(RecordedPart { path: self.place.path.clone(), folder: self.place.state.recorded(self.stat.identity)? })
     }
 
     /// Says that everything is staged.
@@ -146,10 +145,11 @@ impl SlotFolders {
     }
 }
 
-/// Returns whether a state folder, which has these names, is there only for the parts of workspaces above its folder.
+/// Returns whether a state folder is there only for the parts of workspaces above its folder: nothing else is in it. `counts`
+/// says how many names are in a folder of it, if that is there.
 #[cfg(feature = "cli")]
-pub(crate) fn is_of_parts_alone(has_name: impl Fn(&str) -> bool) -> bool {
-    has_name(PARTS) && !has_name(Section::Transactions.name())
+pub(crate) fn is_of_parts_alone(counts: impl Fn(&str) -> Option<usize>) -> bool {
+    counts(PARTS).is_some() && Section::ALL.iter().all(|section| counts(section.name()).unwrap_or(0) == 0)
 }
 
 /// Opens, and makes where it is missing, the folder for parts in a state folder. It is durable once the names of a part are.

@@ -210,7 +210,11 @@ pub(crate) fn check_overwritable(path: &Path, stat: &Stat, attributes: &Attribut
     if stat.mode & 0o6000 == 0 && !has_capability {
         return Ok(());
     }
-    Err(mount_point(path, "and would lose its set-id bits or capabilities when it is overwritten"))
+    let which = "would lose its set-id bits or capabilities when it is overwritten";
+    if stat.mount_root {
+        return Err(mount_point(path, &format!("and {which}")));
+    }
+    Err(Error::new(ErrorKind::UnsupportedFileSystem, format!("{} {which}", path.display())).at(path))
 }
 
 /// The use of the content while it is read.

@@ -1,5 +1,7 @@
 //! The state folder `.txedit` and its sections.
 
+mod swapping;
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +87,8 @@ pub(crate) struct StateFolder {
     id: String,
     /// How slots and targets change places here, as it was probed; read together with `id`.
     pub swap: SwapMethod,
+    /// True if they do not here, so that files can only be overwritten.
+    pub only_overwrites: bool,
     /// The identities of the state folder and of the root, for which exchanging names is probed once.
     probed: [Identity; 2],
     /// True if something in it was made just now, so that its own names are not durable yet.
@@ -130,6 +134,12 @@ impl StateLookup {
     }
 }
 
+/// The digits of the random part of an id.
+const RANDOM: usize = 32;
+
+/// The word in the file `id` where files can only be overwritten.
+const ONLY_OVERWRITES: &str = "none";
+
 /// The mode of everything in a state folder, which holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
@@ -157,6 +167,7 @@ impl StateFolder {
             stat,
             id: String::new(),
             swap: SwapMethod::Exchange,
+            only_overwrites: false,
             probed,
             fresh: false,
             system: OnceLock::new(),
@@ -223,9 +234,14 @@ impl StateFolder {
 
     fn read_id(&mut self) -> Result<()> {
         let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
-        let method = id.trim_end().rsplit_once(' ').and_then(|(id, word)| Some((id, SwapMethod::of_word(word)?)));
-        let (id, swap) = method.unwrap_or((id.trim_end(), SwapMethod::Exchange));
-        (self.id, self.swap) = (id.to_owned(), swap);
+        let method = match id.trim_end().rsplit_once(' ') {
+            Some((id, ONLY_OVERWRITES)) => Some((id, None)),
+            Some((id, word)) => SwapMethod::of_word(word).map(|method| (id, Some(method))),
+            None => None,
+        };
+        let (id, method) = method.unwrap_or((id.trim_end(), Some(SwapMethod::Exchange)));
+        self.id = id.to_owned();
+        self.take_method(method);
         Ok(())
     }
 
@@ -280,8 +296,8 @@ impl StateFolder {
 
     /// Probes what a commit needs, then writes what belongs into a state folder.
     fn complete(mut self) -> Result<Self> {
-        self.swap = self.probe_swap()?;
-        if births::is_needed(self.swap, &self.stat.identity) {
+        self.probe_swap()?;
+        if self.leaves_proof()? {
             births::make_folder(&self.workspace)?;
         }
         self.fresh = true;
@@ -295,9 +311,14 @@ impl StateFolder {
         for section in Section::ALL {
             make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         }
-        let random: String = super::id::random_hex(32);
+        let random = match self.id.split(' ').next().unwrap_or_default() {
+            // It is tried out again when its number has changed, and the proofs are found by this.
+            known if self.only_overwrites && is_random(known) => known.to_owned(),
+            _ => super::id::random_hex(RANDOM),
+        };
         self.id = format!("{random} {}", self.spell_probed(self.file_system()?.keeps_numbers));
-        let method = self.swap.word().map(|word| format!(" {word}")).unwrap_or_default();
+        let word = if self.only_overwrites { Some(ONLY_OVERWRITES) } else { self.swap.word() };
+        let method = word.map(|word| format!(" {word}")).unwrap_or_default();
         let text = format!("{}{method}\n", self.id);
         // A process that finds the id takes the folder for durable. So its name must be durable first, since the
         // process that made it may be killed at once.
@@ -405,6 +426,11 @@ impl StateFolder {
         }
         Ok(strangers)
     }
+}
+
+/// Returns whether a word is the random part of an id.
+fn is_random(word: &str) -> bool {
+    word.len() == RANDOM && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn spell(identity: &Identity) -> String {

@@ -26,16 +26,23 @@ pub(crate) struct Workspace {
     pub protocol: &'static Protocol,
     /// The folder of this user's states, outside the workspace.
     user_state: Option<Arc<Path>>,
+    /// True if files may be overwritten where nothing else can be done.
+    pub overwrites: bool,
 }
 
 impl Workspace {
     pub(crate) fn new(fs: Arc<dyn Fs>, root: Handle, protocol: &'static Protocol) -> Self {
-        Self { fs, root, protocol, user_state: None }
+        Self { fs, root, protocol, user_state: None, overwrites: false }
     }
 
     /// This workspace for a user whose states are in a folder.
     pub(crate) fn with_user_state(self, folder: Option<&Path>) -> Self {
         Self { user_state: folder.map(Arc::from), ..self }
+    }
+
+    /// This workspace where files may be overwritten or not.
+    pub(crate) fn overwriting(self, overwrites: bool) -> Self {
+        Self { overwrites, ..self }
     }
 
     /// The folder of this user's states, if one is known.

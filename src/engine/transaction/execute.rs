@@ -6,6 +6,7 @@ pub(in crate::engine) mod verify;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
+use super::prepare::file_report::{GET_IT, KEEP_THEIRS};
 use super::prepare::prepared::Prepared;
 use super::stage::Staging;
 use crate::check::CheckRun;
@@ -61,7 +62,7 @@ pub(crate) fn commit(
     let trash = trash::list(state)?;
     let stepwise = state.swap != SwapMethod::Exchange;
     // Likewise: the folders that they are about must durably be gone from `txn/`.
-    let leaves_proof = births::is_needed(state.swap, &state.stat.identity);
+    let leaves_proof = state.leaves_proof()?;
     let outlived = if leaves_proof { births::outlived(state)? } else { Vec::new() };
     let overwrites = prepared.first_overwritten().is_some();
     if stepwise || overwrites || !places.is_empty() {
@@ -122,6 +123,10 @@ fn tell_overwritten(files: &mut [FileReport], prepared: &Prepared) {
         };
         if let Some(file) = file {
             file.extras.guarantee = Some(Guarantee::InPlace);
+            for warning in &mut file.extras.warnings {
+                // It was planned before the file system was tried out.
+                *warning = warning.replace(KEEP_THEIRS, GET_IT);
+            }
         }
     }
 }

@@ -132,7 +132,7 @@ fn keeps_history(root: &Path) -> String {
 impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
-        let Ready { prepared, locks, mut found } = ready;
+        let Ready { mut prepared, locks, mut found } = ready;
         // The transaction may have been held for long: the folder that is at `.txedit` now counts. One that appeared
         // meanwhile is found when ours cannot be made.
         if let StateLookup::State(_) | StateLookup::Ignored(_) = found {
@@ -148,6 +148,12 @@ impl Engine {
         let (state, places) = self.place_parts(StateFolder::ensure(&self.workspace, found)?, tops, durable)?;
         if durable {
             check_durable(&state)?;
+        }
+        if state.only_overwrites {
+            prepared = prepared.overwriting_all()?;
+            if prepared.gate.is_some() {
+                refuse_overwriting(&prepared)?;
+            }
         }
         let bytes = prepared.bytes_before();
         let program = self.program(run);
@@ -314,11 +320,13 @@ impl Engine {
 fn refuse_overwriting(prepared: &Prepared) -> Result<()> {
     let Some(entry) = prepared.first_overwritten().map(|first| &prepared.plan.entries[first]) else { return Ok(()) };
     let message = format!(
-        "{} is a mount point, which is overwritten in place, so that its check cannot run in the tree: let the check run in a \
-         view, or edit this file without one",
-        entry.path
+        "{} {} overwritten in place, so that its check cannot run in the tree: let the check run in a view, or edit this file \
+         without one",
+        entry.path,
+        if prepared.overwrites_all { "is" } else { "is a mount point, which is" }
     );
-    let error = Error::new(ErrorKind::MountPoint, message).at(entry.path.as_path());
+    let kind = if prepared.overwrites_all { ErrorKind::UnsupportedFileSystem } else { ErrorKind::MountPoint };
+    let error = Error::new(kind, message).at(entry.path.as_path());
     Err(error.asked_by(entry.asked_by).with_next([NextStep::CheckInView]))
 }
 

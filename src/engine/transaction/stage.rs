@@ -75,7 +75,7 @@ impl<'a> Staging<'a> {
             version: version(state.swap, prepared, &parts),
             id,
             workspace: state.workspace_id().to_owned(),
-            folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
+            folder: state.recorded(stat.identity)?,
             boot: host.boot,
             owner: Owner {
                 program: source.program.to_owned(),
@@ -207,7 +207,8 @@ impl<'a> Staging<'a> {
             }
             PlannedChange::Edit(before, new) if prepared.is_overwritten(entry) => {
                 let (staged, after) = self.stage_overwriting(entry, new, prepared, cancel).map_err(named)?;
-                let (before, original) = (read(before), original().stat.identity);
+                let (before, original) = (read(before), &original().stat);
+                let (staged, original) = self.overwritten(staged, original);
                 journal::RecordedChange::Overwrite { before, after, staged, original }
             }
             PlannedChange::Edit(before, new) => {

@@ -374,7 +374,7 @@ impl SimFs {
     pub fn stat(&self, path: impl AsRef<Path>) -> io::Result<Stat> {
         let state = self.shared.lock();
         let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), false)?;
-        Ok(state.store.stat(id)?)
+        Ok(state.store.known(id)?)
     }
 
     /// Returns whether anything is at a path, including a dangling symlink.

@@ -69,6 +69,11 @@ pub struct Volume {
     /// True if the number of a file goes by its name, so that a renamed file gets another one. Some file systems by
     /// programs are so unless they are asked to keep numbers.
     pub numbers_by_name: bool,
+    /// True if every number is dealt out anew once no process is there that could hold a file, and at each boot: what some
+    /// file systems by programs do as soon as the system has forgotten a file.
+    pub forgets_numbers: bool,
+    /// True if a file can have several names.
+    pub links: bool,
     /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,
     /// True if it gives leases.
@@ -94,6 +99,8 @@ impl Default for Volume {
             syncs_to_cache: false,
             is_layered: false,
             numbers_by_name: false,
+            forgets_numbers: false,
+            links: true,
             locks: true,
             leases: true,
         }
@@ -107,6 +114,8 @@ pub(super) struct Machine {
     next_id: Id,
     next_number: u64,
     pub(super) boot: u64,
+    /// How often all processes have ended.
+    pub(super) forgotten: u64,
     pub(super) settings: SimSettings,
     /// The volume of each device.
     volumes: BTreeMap<u64, Volume>,
@@ -122,6 +131,7 @@ impl Machine {
             next_id: super::disk::ROOT + 1,
             next_number: 11,
             boot: 1,
+            forgotten: 0,
             settings: SimSettings::default(),
             volumes: BTreeMap::from([(1, Volume::default())]),
             mounts: BTreeMap::from([(1, 1)]),

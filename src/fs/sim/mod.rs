@@ -92,6 +92,7 @@ impl SimFs {
         for id in nameless {
             store.forget(id);
         }
+        store.machine.forgotten += 1;
         Self { shared: SimShared::new(store) }
     }
 

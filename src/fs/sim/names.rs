@@ -66,7 +66,7 @@ impl Store {
             return Err(Errno::XDEV);
         }
         self.may_add(actor, to.folder)?;
-        if self.node(id)?.is_folder() {
+        if self.node(id)?.is_folder() || !self.machine.volume(self.node(id)?.mount).links {
             return Err(Errno::PERM);
         }
         self.change_names("link", vec![to.change(None, Some(id))], None);

@@ -113,6 +113,9 @@ impl SimState {
         for description in open {
             self.close(description);
         }
+        if self.processes.is_empty() {
+            self.store.machine.forgotten += 1;
+        }
     }
 
     pub(super) fn open(&mut self, process: u64, id: Id, writable: bool) -> Result<u64, Errno> {

@@ -169,12 +169,25 @@ impl Store {
     pub(super) fn stat_at(&self, id: Id, path: &Path) -> Result<Stat, Errno> {
         let mut stat = self.stat(id)?;
         if self.machine.volume(stat.mount).numbers_by_name && stat.kind != FileKind::Folder {
-            stat.identity.inode = number_of(path);
+            stat.identity.inode = self.dealt_out(number_of(path), stat.mount);
         }
         Ok(stat)
     }
 
+    /// The number that a file has now.
+    fn dealt_out(&self, number: u64, mount: u64) -> u64 {
+        let Machine { boot, forgotten, .. } = self.machine;
+        if self.machine.volume(mount).forgets_numbers { number ^ (boot * 1_000 + forgotten) << 48 } else { number }
+    }
+
     pub(super) fn stat(&self, id: Id) -> Result<Stat, Errno> {
+        let mut stat = self.known(id)?;
+        stat.identity.inode = self.dealt_out(stat.identity.inode, stat.mount);
+        Ok(stat)
+    }
+
+    /// The same with the number that it has for the test, which never changes.
+    pub(super) fn known(&self, id: Id) -> Result<Stat, Errno> {
         let node = self.node(id)?;
         let subfolders = |entries: &BTreeMap<_, Id>| {
             entries.values().filter(|id| self.live.get(**id).is_some_and(Node::is_folder)).count() as u64

@@ -44,7 +44,12 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
             RecordedChange::Edit { before, after, staged, original }
         }
         RecordedChange::Overwrite { before, after, staged, original } => {
-            let (staged, original) = (here(staged, Some(slot)), here(original, Some(target)));
+            // What was recorded without a number has none that lasts here either.
+            let here = |recorded: Identity, found| match recorded.inode {
+                0 => identity(found).map_or(recorded, Identity::without_number),
+                _ => here(recorded, Some(found)),
+            };
+            let (staged, original) = (here(staged, slot), here(original, target));
             RecordedChange::Overwrite { before, after, staged, original }
         }
         RecordedChange::Create { after, staged } => {
@@ -144,6 +149,37 @@ mod tests {
         assert_eq!(class(folder, Seen::Missing, Seen::Folder(b)), Class::Ready);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Missing), Class::Done);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Folder(b)), Class::Same);
+    }
+
+    #[test]
+    fn a_file_that_is_overwritten_is_the_one_at_its_path() {
+        let [a, b] = HERE.map(inode);
+        let (before, after) = (state("old"), state("new"));
+        let overwrite = |staged, original| RecordedChange::Overwrite { before, after, staged, original };
+        let unnumbered = inode(0);
+        let unborn = Identity { born: None, ..unnumbered };
+        for (staged, original) in [(inode(1), inode(2)), (unnumbered, unnumbered), (unborn, unborn)] {
+            let change = overwrite(staged, original);
+            for (target, expected) in [
+                (file("old", a), Class::Ready),
+                (file("new", a), Class::Done),
+                (Seen::Mixed(a), Class::Partly),
+                (file("theirs", a), Class::Theirs),
+                (Seen::Missing, Class::Theirs),
+            ] {
+                assert_eq!(class(change, target, file("old", b)), expected, "{change:?} {target:?}");
+            }
+            assert_eq!(class(change, file("new", a), file("ol", b)), Class::Theirs, "without a copy it cannot go back");
+        }
+        let adopt = |change| {
+            let record = Record { path: RelPath::new("f").unwrap(), change };
+            adopted(&record, &Observed { target: file("new", a), slot: file("old", b) }).change
+        };
+        assert_eq!(adopt(overwrite(inode(1), inode(2))), overwrite(b, a));
+        // None of its numbers lasts here either, but a birth time may.
+        assert_eq!(adopt(overwrite(unborn, unborn)), overwrite(unnumbered, unnumbered));
+        // The file itself was not copied, and is mounted where it was.
+        assert_eq!(adopt(overwrite(inode(1), a)), overwrite(b, a));
     }
 
     #[test]

@@ -60,11 +60,17 @@ pub fn is_copy(before: &FileState, slot: Seen) -> bool {
     matches!(slot, Seen::File { digest, mode, .. } if digest == before.digest && mode != LINK_MODE)
 }
 
+/// Returns whether what was seen may be the file that was recorded.
+#[must_use]
+pub fn fits(seen: Seen, recorded: &Identity) -> bool {
+    seen.identity().is_some_and(|seen| recorded.fits(&seen))
+}
+
 fn tell(recorded: &Recorded<'_>, target: Seen) -> Overwritten {
     let Recorded { before, after, original } = *recorded;
     let (digest, mode, access) = match target {
-        Seen::Mixed(identity) if identity == *original => return Overwritten::Partly,
-        Seen::File { digest, mode, access, identity } if identity == *original && mode != LINK_MODE => {
+        Seen::Mixed(identity) if original.fits(&identity) => return Overwritten::Partly,
+        Seen::File { digest, mode, access, identity } if original.fits(&identity) && mode != LINK_MODE => {
             (digest, mode, access)
         }
         _ => return Overwritten::Theirs,

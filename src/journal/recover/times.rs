@@ -1,6 +1,6 @@
 //! What the times of a file prove: about its content, and that it was never swapped.
 
-use super::{PlaceState, Seen, States, is, overwritten};
+use super::{PlaceState, Seen, States, is_staged, overwritten};
 use crate::digest::Digest;
 use crate::identity::Timestamp;
 use crate::journal::{Record, RecordedChange};
@@ -37,7 +37,7 @@ pub struct Ages {
 /// coarse to tell, only an empty file counts as incomplete: nobody has written into that.
 #[must_use]
 pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
-    let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
+    let is_staged = is_staged(record, seen);
     let is_file = matches!(seen, Seen::File { .. });
     let is_whole = match &record.change {
         RecordedChange::Overwrite { before, .. } => overwritten::is_copy(before, seen),

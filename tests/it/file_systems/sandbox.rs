@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::is_without;
@@ -55,6 +56,14 @@ fn refusing(error: i32, calls: &str, root: &Path, line: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// What the program answers for scripts, and whether it ended well.
+fn json_of(output: &Output) -> (Value, bool) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The test that becomes the program speaks first.
+    let start = text.find('{').unwrap_or_else(|| panic!("{}", told(output)));
+    (serde_json::Deserializer::from_str(&text[start..]).into_iter().next().unwrap().unwrap(), output.status.success())
+}
+
 fn told(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).join("\n")
 }
@@ -87,6 +96,46 @@ fn calls_that_can_be_done_without_are_done_without() {
             run(&["doctor"]);
         }
     }
+}
+
+/// What `doctor` says of `--swap in-place` where nothing else is possible, and what a commit does there.
+#[test]
+fn doctor_foretells_what_overwriting_in_place_gives() {
+    let workspace = workspace();
+    let calls = |line: &[&str]| json_of(&refusing(libc::EPERM, "renameat2,linkat", workspace.path(), line));
+    let (said, is_usable) = calls(&["doctor", "--json"]);
+    assert_eq!((&said["usable"], is_usable), (&json!(false), false), "{said}");
+    assert_eq!(said["with_swap_in_place"], "in_place", "{said}");
+    let (refused, _) = calls(&["replace", "one", "two", "--json"]);
+    assert_eq!(refused["error_code"], "UNSUPPORTED_FILE_SYSTEM", "{refused}");
+    assert!(refused["recovery_hint"].as_str().unwrap().contains("--swap in-place"), "{refused}");
+
+    let (said, is_usable) = calls(&["doctor", "--json", "--swap", "in-place"]);
+    assert_eq!((&said["usable"], is_usable, &said["guarantee"]), (&json!(true), true, &json!("in_place")), "{said}");
+    assert!(said.get("with_swap_in_place").is_none(), "{said}");
+    let (done, _) = calls(&["replace", "one", "two", "--json", "--swap", "in-place"]);
+    assert_eq!((&done["success"], &done["guarantee"]), (&json!(true), &said["guarantee"]), "{done}");
+    assert_eq!(fs::read_to_string(workspace.path().join("sub/b")).unwrap(), "two\n");
+    let (undone, _) = calls(&["undo", "--json", "--swap", "in-place"]);
+    assert_eq!(undone["guarantee"], "in_place", "{undone}");
+    // Nothing more can be done than it says.
+    let text = told(&refusing(libc::EPERM, "renameat2,linkat", workspace.path(), &["doctor", "--swap", "in-place"]));
+    assert!(text.contains("nothing is made, deleted or moved"), "{text}");
+    let new = workspace.path().join("new").display().to_string();
+    let (refused, _) = calls(&["create", &new, "--text", "new", "--json", "--swap", "in-place"]);
+    assert_eq!(
+        (&refused["error_code"], &refused["outcome"]),
+        (&json!("UNSUPPORTED_FILE_SYSTEM"), &json!("unchanged")),
+        "{refused}"
+    );
+
+    // Outside of the sandbox the two names are exchanged again, and what was committed in it can be undone.
+    let output = Command::new(env!("CARGO_BIN_EXE_txedit"))
+        .args(["--root", workspace.path().to_str().unwrap()])
+        .args(["redo", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(json_of(&output).0["guarantee"], "exchange");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod immovable;
 mod in_place;
 mod journal_format;
 mod lost;
+mod overwriting;
 mod partly;
 #[cfg(feature = "cli")]
 mod reader;

@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Lease, Metadata, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::index::EntryIndex;
-use crate::journal::recover::overwritten::is_copy;
-use crate::journal::recover::{Class, Observed, Seen, is};
+use crate::journal::recover::overwritten::{fits, is_copy};
+use crate::journal::recover::{Class, Observed, Seen};
 use crate::journal::{RecordedChange, kept_name, new_name, slot_name};
 use crate::limits;
 use crate::plan::FileState;
@@ -41,7 +41,7 @@ impl TransactionFolder<'_> {
         // By this handle, under the lease: any earlier look proves nothing about what is overwritten.
         let is_old = match seen_of(self.workspace(), &file, &NEVER)? {
             Seen::File { digest, mode, access, identity } => {
-                identity == *original && digest == before.digest && before.has_metadata(mode, Some(access))
+                original.fits(&identity) && digest == before.digest && before.has_metadata(mode, Some(access))
             }
             _ => false,
         };
@@ -78,7 +78,7 @@ impl TransactionFolder<'_> {
         let is_ours = match self.class_of(entry, &Observed { target, slot: copy }) {
             Class::Ready | Class::Before => return Ok(true),
             Class::Done | Class::Partly => true,
-            _ => match kept.filter(|_| is(target, original) && is_copy(before, copy)) {
+            _ => match kept.filter(|_| fits(target, original) && is_copy(before, copy)) {
                 Some(kept) => is_mixture(self.workspace(), &file, [kept, slot], &NEVER)?,
                 None => false,
             },
@@ -102,6 +102,15 @@ impl TransactionFolder<'_> {
         }
         self.give_in_place(&file, mode, of_copy)?;
         Ok(true)
+    }
+
+    /// Returns whether the path of an entry leads to what was written, as far as the handle through which that was done could
+    /// not tell: where no number lasts a file that somebody else put in its place may have the same one.
+    pub(crate) fn has_overwritten(&self, entry: EntryIndex) -> Result<bool> {
+        if self.record(entry).change.original().is_none_or(|original| original.inode != 0) {
+            return Ok(true);
+        }
+        Ok(self.classify(entry)? == Class::Done)
     }
 
     /// Gives a file that has its old content the time of the copy.
@@ -249,7 +258,10 @@ impl TransactionFolder<'_> {
     ) -> Result<bool> {
         let digest = snapshot::digest(self.workspace(), file, after.size, &NEVER)?;
         let (stat, there) = (self.workspace().stat_handle(file)?, self.workspace().stat(self.target(entry)?)?);
-        let is_there = there.is_some_and(|there| there.identity == *original);
+        // Without a number that lasts, that of the file that is held open lasts as long as it is held.
+        let is_it =
+            |identity: &Identity| if original.inode == 0 { *identity == stat.identity } else { identity == original };
+        let is_there = there.is_some_and(|there| is_it(&there.identity));
         Ok(is_there && stat.mode == after.mode && digest == after.digest)
     }
 }

@@ -44,7 +44,7 @@ impl CommitWalk<'_> {
         let transaction = self.transaction();
         if transaction.record(entry).change.overwrites() {
             // It was verified under the lease; the slot has a copy, which nobody else has seen.
-            return Ok(true);
+            return transaction.has_overwritten(entry);
         }
         let slot = slot_name(entry);
         let slot = Name::new(transaction.slots_of(entry), &slot);
@@ -90,7 +90,9 @@ impl CommitWalk<'_> {
             return Ok(());
         }
         let transaction = self.staging.transaction_mut();
-        transaction.reverse_at_once(entry)?;
+        if !transaction.record(entry).change.overwrites() {
+            transaction.reverse_at_once(entry)?;
+        }
         Err(snapshot::changed(&transaction.path(entry), "was written in the moment of the swap"))
     }
 }

@@ -33,6 +33,10 @@ pub(crate) enum Contents<'a> {
     Held(&'a [u8], Option<&'a [u8]>),
 }
 
+/// What becomes of the other names of a file that is overwritten, and of one that is not.
+pub(crate) const GET_IT: &str = "get the new content as well";
+pub(crate) const KEEP_THEIRS: &str = "keep the old content";
+
 impl AskedFile<'_> {
     pub(crate) fn report(
         &self,
@@ -60,7 +64,7 @@ impl AskedFile<'_> {
         if links > 1 && operation != Operation::None {
             // A mount point is overwritten, or this is refused.
             let is_overwritten = source.is_some_and(|source| source.snapshot.stat.mount_root);
-            let others = if is_overwritten { "get the new content as well" } else { "keep the old content" };
+            let others = if is_overwritten { GET_IT } else { KEEP_THEIRS };
             warnings.push(format!("{} had {links} hard links; the other names {others}", subject.path));
         }
         let renamed_to = entry.destination().map(|to| to.path.clone());

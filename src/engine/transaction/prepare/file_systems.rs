@@ -86,6 +86,7 @@ impl Engine {
             let found = StateFolder::find(&there)?;
             places.push(PartPlace { path, state: StateFolder::ensure(&there, found)?.swapping(swap)? });
         }
+        check_moves(&state, &places)?;
         if places.iter().any(|place| place.state.swap != state.swap) {
             state = state.swapping(Swap::Aside)?;
             for place in &mut places {
@@ -133,6 +134,19 @@ fn in_workspace(top: &Path) -> Result<RelPath> {
         let message = "the files of the workspace are on another file system than its root: use --root there";
         Error::new(ErrorKind::CrossDevice, message).at(top)
     })
+}
+
+/// Refuses a file system on which files can only be overwritten beside any other.
+fn check_moves(state: &StateFolder, places: &[PartPlace]) -> Result<()> {
+    let all = || places.iter().map(|place| &place.state).chain([state]);
+    let Some(one) = all().find(|state| state.only_overwrites).filter(|_| !places.is_empty()) else { return Ok(()) };
+    let root = one.workspace.root.path();
+    let message = format!(
+        "files in {} can only be overwritten, and this request is about other file systems, too: change them in a transaction \
+         of their own, with --root there",
+        root.display()
+    );
+    Err(Error::new(ErrorKind::CrossDevice, message).at(root))
 }
 
 /// Refuses more file systems than one line of a journal names.

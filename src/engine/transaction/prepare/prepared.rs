@@ -12,11 +12,11 @@ use crate::digest::Digest;
 use crate::engine::report::Reverted;
 use crate::engine::store::snapshot::{self, Snapshot};
 use crate::engine::transaction::check_gate::Gate;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
-use crate::plan::{Plan, PlannedChange, SourceId};
+use crate::plan::{Entry, Plan, PlannedChange, SourceId};
 use crate::request::edit::Edit;
 
 /// A transaction that is decided and read, under locks, but not staged.
@@ -44,6 +44,8 @@ pub(crate) struct Prepared {
     pub again: bool,
     /// The edits of the entries whose content is made again if another program is faster than a sync.
     pub contended: Option<HashMap<EntryIndex, ContendedEdits>>,
+    /// True if every file is overwritten, since its file system can do nothing else that keeps the promise.
+    pub overwrites_all: bool,
 }
 
 /// The edits of an entry, and the encoding that the request names for its file.
@@ -61,12 +63,17 @@ impl Prepared {
 
     /// The first of the entries whose target is overwritten, since no rename can replace it: all that follow are, too.
     pub(crate) fn first_overwritten(&self) -> Option<EntryIndex> {
-        self.targets.position(|target| is_mounted(target.as_ref()))
+        self.targets.position(|target| self.overwrites_all || is_mounted(target.as_ref()))
     }
 
     /// Returns whether the target of an entry is overwritten.
     pub(crate) fn is_overwritten(&self, entry: EntryIndex) -> bool {
-        is_mounted(self.targets[entry].as_ref())
+        self.overwrites_all || is_mounted(self.targets[entry].as_ref())
+    }
+
+    /// The same on a file system that can only overwrite. Refuses what is more than a change of content or mode.
+    pub(crate) fn overwriting_all(self) -> Result<Self> {
+        Self { overwrites_all: true, ..self }.overwriting()
     }
 
     /// Puts files that are overwritten last, so that nothing of them is written before everything else has gone well, and closes
@@ -77,19 +84,14 @@ impl Prepared {
         }
         let entries = std::mem::take(&mut self.plan.entries).into_iter();
         let targets = std::mem::take(&mut self.targets).into_iter();
-        let (last, first): (Vec<_>, Vec<_>) = entries.zip(targets).partition(|(_, target)| is_mounted(target.as_ref()));
+        let all = self.overwrites_all;
+        let is_last = |target: Option<&Arc<Snapshot>>| all || is_mounted(target);
+        let (last, first): (Vec<_>, Vec<_>) = entries.zip(targets).partition(|(_, target)| is_last(target.as_ref()));
         for (entry, target) in &last {
-            let Some(target) = target else { continue };
-            if !matches!(&entry.change, PlannedChange::Edit(before, new) if !before.is_link() && !new.state.is_link()) {
-                let error =
-                    snapshot::mount_point(entry.path.as_path(), "of which only the content and the mode can change");
-                return Err(error.asked_by(entry.asked_by));
-            }
-            snapshot::check_overwritable(entry.path.as_path(), &target.stat, &target.attributes())
-                .map_err(|error| error.asked_by(entry.asked_by))?;
+            check_overwritable(entry, target.as_deref()).map_err(|error| error.asked_by(entry.asked_by))?;
         }
         let closed = |target: Arc<Snapshot>| Arc::new(Snapshot::clone(&target).closed());
-        for source in self.sources.0.iter_mut().flatten().filter(|source| source.snapshot.stat.mount_root) {
+        for source in self.sources.0.iter_mut().flatten().filter(|source| is_last(Some(&source.snapshot))) {
             source.snapshot = closed(Arc::clone(&source.snapshot));
         }
         let last = last.into_iter().map(|(entry, target)| (entry, target.map(closed)));
@@ -101,6 +103,27 @@ impl Prepared {
     /// The bytes that history will hold.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
+    }
+}
+
+/// Verifies that overwriting a file is all that an entry needs.
+fn check_overwritable(entry: &Entry, target: Option<&Snapshot>) -> Result<()> {
+    let path = entry.path.as_path();
+    let is_content =
+        matches!(&entry.change, PlannedChange::Edit(before, new) if !before.is_link() && !new.state.is_link());
+    match target.filter(|_| is_content) {
+        Some(target) => snapshot::check_overwritable(path, &target.stat, &target.attributes()),
+        None if target.is_some_and(|target| target.stat.mount_root) => {
+            Err(snapshot::mount_point(path, "of which only the content and the mode can change"))
+        }
+        None => {
+            let message = format!(
+                "{} is on a file system that can neither exchange two names nor give one only where it is free: nothing but \
+                 the content and the mode of a file that is there can change on it",
+                path.display()
+            );
+            Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(path).with_next([NextStep::Doctor]))
+        }
     }
 }
 

@@ -103,6 +103,7 @@ impl Engine {
             passed: None,
             again,
             contended,
+            overwrites_all: false,
         };
         Ok((prepared.overwriting()?, reports))
     }

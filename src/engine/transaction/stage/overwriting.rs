@@ -4,6 +4,7 @@ use super::Staging;
 use crate::cancel::CancelToken;
 use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::error::Result;
+use crate::fs::Stat;
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::{new_name, slot_name};
@@ -32,5 +33,15 @@ impl Staging<'_> {
         let now = target.state();
         let access = if now.mode == new.state.mode { now.access } else { Some(staged.access) };
         Ok((copy.identity, FileState { access, ..new.state }))
+    }
+
+    /// The identities to record of the copy and of the file that is overwritten. Where nothing else is possible no number
+    /// lasts, but for that of a file that another file system has.
+    pub(super) fn overwritten(&self, copy: Identity, original: &Stat) -> (Identity, Identity) {
+        if !self.transaction.state.only_overwrites {
+            return (copy, original.identity);
+        }
+        let number = original.identity;
+        (copy.without_number(), if original.mount_root { number } else { number.without_number() })
     }
 }

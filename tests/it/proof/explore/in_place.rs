@@ -1,8 +1,9 @@
-//! Files that are mount points: they are overwritten in place, and what a power loss leaves of one is any of its blocks.
+//! Files that are overwritten in place, since they are mount points or since their file system can do nothing else. What a power
+//! loss leaves of one is any of its blocks.
 
 use std::time::Duration;
 
-use txedit::fs::sim::SimFs;
+use txedit::fs::sim::{SimFs, Volume};
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Script};
 
 use super::scripts::{chmods, creates, deletes, file, files, replaces, request};
@@ -54,6 +55,29 @@ fn with_mode() -> Script {
 
 fn mode_alone() -> Script {
     script("mode").apply(request(vec![chmods("m")]))
+}
+
+/// Numbers are dealt out anew as soon as the system has forgotten a file, and nothing has a birth time, as on sshfs.
+fn forgets(volume: &mut Volume) {
+    (volume.exchange, volume.no_replace, volume.birth_times) = (false, false, false);
+    (volume.numbers_by_name, volume.forgets_numbers) = (true, true);
+}
+
+/// No file can have a second name, and no rename refuses to replace.
+fn has_no_links(volume: &mut Volume) {
+    (volume.exchange, volume.no_replace, volume.links) = (false, false, false);
+}
+
+/// A file that grows by a block, one of which a block stays, and one whose mode changes alone; all are overwritten.
+fn three_on(kind: fn(&mut Volume), name: &str) -> Script {
+    let files = vec![writes("m", blocks("xyz", "new\n")), replaces("a", "one", "two"), chmods("b")];
+    let script = Script::new("overwritten", with_mount).on(kind).named(name).apply(request(files));
+    script.overwritten("m").overwritten("a").overwritten("b")
+}
+
+/// On the two kinds of file systems that can only overwrite.
+pub(crate) fn all_overwritten() -> [Script; 2] {
+    [three_on(forgets, "numbers that are forgotten"), three_on(has_no_links, "no links")]
 }
 
 /// Three files, of which one is a mount point; another is deleted, and one is made.
@@ -109,6 +133,16 @@ fn the_undo_and_the_redo_of_it_are_old_or_new_after_a_crash() {
 }
 
 #[test]
+fn where_all_files_are_overwritten_they_are_all_old_or_all_new() {
+    for script in all_overwritten() {
+        explore(&script);
+        explore(&script.clone().undo());
+        explore(&as_on_fuse(&script));
+        explore(&script.cold());
+    }
+}
+
+#[test]
 fn file_by_file_it_is_old_or_new_after_a_crash() {
     for script in [longer(), among_others()] {
         explore(&file_by_file(&script));
@@ -126,7 +160,8 @@ fn beside_another_program_nothing_is_lost() {
         ForeignDeed::AppendToOld(b"theirs\n".to_vec()),
         ForeignDeed::Chmod(0o600),
     ];
-    for script in [as_long(), among_others()] {
+    let [forgets, has_no_links] = all_overwritten();
+    for script in [as_long(), among_others(), forgets, has_no_links] {
         let explorer = seeded(Explorer { images: 6, images_in_recovery: 4, depth: 1, ..Explorer::default() });
         let calls = Explorer::calls(&script).unwrap();
         for (nth, call) in (0..=calls).enumerate() {

@@ -74,6 +74,14 @@ fn a_file_that_is_overwritten_keeps_the_promise_whatever_call_fails() {
 }
 
 #[test]
+fn files_that_can_only_be_overwritten_keep_the_promise_whatever_call_fails() {
+    for script in in_place::all_overwritten() {
+        check(&script, explorer().inject(&script, None, share(4)), 100);
+        check(&script, explorer().inject_into_recovery(&script, share(128)), 50);
+    }
+}
+
+#[test]
 fn a_new_folder_keeps_the_promise_whatever_call_fails() {
     let script = scripts::folder();
     check(&script, explorer().inject(&script, None, 1), 500);

@@ -9,7 +9,8 @@ use txedit::settings::Swap;
 use txedit::{Decision, Engine, RecoverOptions, Run, Settings};
 
 use super::*;
-use crate::proof::explore::in_place::{among_others, as_long, blocks, longer};
+use crate::proof::explore::as_on_fuse;
+use crate::proof::explore::in_place::{all_overwritten, among_others, as_long, blocks, longer};
 
 #[test]
 fn what_was_written_that_is_not_durable_before_the_done_state_is_noticed() {
@@ -68,6 +69,30 @@ fn a_lease_that_is_only_believed_is_noticed() {
     });
     let theirs = blocks("tb", "theirs\n").into_bytes();
     is_caught_with(&script, &[("/w/m", ForeignDeed::Write(theirs))]);
+}
+
+#[test]
+fn where_all_files_are_overwritten_the_rules_are_needed_as_well() {
+    let [forgets, has_no_links] = all_overwritten();
+    let first = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::First));
+    is_caught(&forgets.clone().protocol(broken(Protocol { commit: first, ..PROTOCOL })));
+    let written = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::Barrier(Barrier::Moves));
+    is_caught(&has_no_links.protocol(broken(Protocol { commit: written, ..PROTOCOL })));
+    let decide = |state, _, classes: &[Class]| recover::decide(state, false, classes);
+    is_caught(&forgets.protocol(broken(Protocol { decide, ..PROTOCOL })));
+}
+
+/// The number of the folder has changed, so that it counts as a copy unless there is a proof.
+#[test]
+fn a_proof_that_is_not_durable_is_noticed_where_numbers_are_forgotten() {
+    let [forgets, _] = all_overwritten();
+    let script = forgets.disturb(|_, _, fs| {
+        let faults = FaultFs::new(fs);
+        let is_proof = |call: &FaultCall| call.operation == FaultOperation::Sync && call.path.starts_with("/states");
+        faults.add(Rule::pretend(1).matching(is_proof).from_then_on());
+        Arc::new(faults)
+    });
+    is_caught(&as_on_fuse(&script));
 }
 
 fn engine(fs: Arc<dyn Fs>) -> Engine {

@@ -1,8 +1,10 @@
-//! Finds out by trial how names change places in a state folder, and so around it.
+//! How slots and targets change places in a state folder's file system, as it is found out by trial.
 
-use super::state::StateFolder;
+use super::StateFolder;
+use crate::engine::store::births;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::probe;
+use crate::identity::Identity;
 use crate::journal::{Swap, SwapMethod};
 
 const CANNOT_EXCHANGE: &str = "two names cannot be exchanged (renameat2 RENAME_EXCHANGE)";
@@ -10,18 +12,43 @@ const CANNOT_MOVE: &str = "a name cannot be taken only where it is free (renamea
 const CANNOT_LINK: &str = "a file cannot have a second name (link)";
 
 impl StateFolder {
-    /// Finds out by trial how slots and targets change places here.
-    pub(super) fn probe_swap(&self) -> Result<SwapMethod> {
+    pub(super) fn take_method(&mut self, method: Option<SwapMethod>) {
+        self.only_overwrites = method.is_none();
+        self.swap = method.unwrap_or_default();
+    }
+
+    /// Finds out by trial how slots and targets change places here. Where they cannot, files must be allowed to be
+    /// overwritten.
+    pub(super) fn probe_swap(&mut self) -> Result<()> {
         let method = probe::swap_method(self.workspace.fs(), &self.folder);
         let method = method.map_err(|e| Error::io("try to exchange names in", self.folder.path(), e))?;
-        method.ok_or_else(|| self.cannot_swap(CANNOT_EXCHANGE))
+        if method.is_none() && !self.workspace.overwrites {
+            return Err(self.cannot_swap(CANNOT_EXCHANGE).with_next([NextStep::Overwrite]));
+        }
+        self.take_method(method);
+        Ok(())
+    }
+
+    /// The identity by which a transaction's folder is known again, as far as one lasts here. Where nothing but overwriting
+    /// can be done a number may be dealt out anew as soon as the system has forgotten the folder.
+    pub(crate) fn recorded(&self, folder: Identity) -> Result<Identity> {
+        if self.only_overwrites {
+            return Ok(folder.without_number());
+        }
+        Ok(folder.to_record(self.file_system()?.keeps_numbers))
+    }
+
+    /// Returns whether a transaction leaves a proof outside the workspace that it was written here.
+    pub(crate) fn leaves_proof(&self) -> Result<bool> {
+        Ok(births::is_needed(self.swap, &self.recorded(self.stat.identity)?))
     }
 
     /// This folder for a commit that swaps as it was asked to.
     pub(crate) fn swapping(mut self, swap: Swap) -> Result<Self> {
-        if self.swap != SwapMethod::Exchange && swap != Swap::Aside && !self.fresh {
+        let is_worse = self.only_overwrites || self.swap != SwapMethod::Exchange && swap != Swap::Aside;
+        if is_worse && !self.fresh {
             // What was found out in a sandbox does not hold outside of it.
-            self.swap = self.probe_swap()?;
+            self.probe_swap()?;
         }
         self.swap = match (swap, self.swap) {
             (Swap::Exchange, SwapMethod::Rename | SwapMethod::Link) => return Err(self.cannot_swap(CANNOT_EXCHANGE)),
