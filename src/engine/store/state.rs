@@ -240,7 +240,7 @@ impl StateFolder {
             None => None,
         };
         let (id, method) = method.unwrap_or((id.trim_end(), Some(SwapMethod::Exchange)));
-        self.id = id.to_owned();
+        id.clone_into(&mut self.id);
         self.take_method(method);
         Ok(())
     }

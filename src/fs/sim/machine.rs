@@ -113,9 +113,9 @@ pub(super) struct Machine {
     clock: Duration,
     next_id: Id,
     next_number: u64,
-    pub(super) boot: u64,
+    pub(super) boot: u32,
     /// How often all processes have ended.
-    pub(super) forgotten: u64,
+    pub(super) forgotten: u32,
     pub(super) settings: SimSettings,
     /// The volume of each device.
     volumes: BTreeMap<u64, Volume>,

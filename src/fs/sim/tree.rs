@@ -177,7 +177,8 @@ impl Store {
     /// The number that a file has now.
     fn dealt_out(&self, number: u64, mount: u64) -> u64 {
         let Machine { boot, forgotten, .. } = self.machine;
-        if self.machine.volume(mount).forgets_numbers { number ^ (boot * 1_000 + forgotten) << 48 } else { number }
+        let times = u64::from(boot) * 1_000 + u64::from(forgotten);
+        if self.machine.volume(mount).forgets_numbers { number ^ times << 48 } else { number }
     }
 
     pub(super) fn stat(&self, id: Id) -> Result<Stat, Errno> {

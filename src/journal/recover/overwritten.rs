@@ -63,7 +63,7 @@ pub fn is_copy(before: &FileState, slot: Seen) -> bool {
 /// Returns whether what was seen may be the file that was recorded.
 #[must_use]
 pub fn fits(seen: Seen, recorded: &Identity) -> bool {
-    seen.identity().is_some_and(|seen| recorded.fits(&seen))
+    seen.identity().is_some_and(|seen| recorded.fits(seen))
 }
 
 fn tell(recorded: &Recorded<'_>, target: Seen) -> Overwritten {
