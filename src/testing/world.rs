@@ -42,10 +42,10 @@ impl WorkspaceTree {
         let mut seen = Self::default();
         for (path, entry) in tree {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
-            match path.strip_prefix(STATE_FOLDER) {
-                Ok(inner) => seen.note(inner, entry, tree),
-                Err(_) if path.as_os_str().is_empty() => {}
-                Err(_) => drop(seen.files.insert(path.to_owned(), entry.clone())),
+            match inside_state(path) {
+                Some(inner) => seen.note(inner, entry, tree),
+                None if path.as_os_str().is_empty() => {}
+                None => drop(seen.files.insert(path.to_owned(), entry.clone())),
             }
         }
         seen
@@ -72,6 +72,14 @@ impl WorkspaceTree {
     }
 }
 
+/// A path in a state folder of the workspace, in the root or in the git folder, relative to that.
+pub(super) fn inside_state(path: &Path) -> Option<&Path> {
+    STATES.iter().find_map(|state| path.strip_prefix(state).ok())
+}
+
+/// The places of a state folder.
+pub(super) const STATES: [&str; 2] = [STATE_FOLDER, ".git/txedit"];
+
 /// Returns whether it has a content that can be lost: a file, or a symlink, of which it is the target.
 fn has_content(entry: &SimEntry) -> bool {
     matches!(entry.kind, FileKind::File | FileKind::Symlink)
@@ -79,16 +87,16 @@ fn has_content(entry: &SimEntry) -> bool {
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.
 fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
-    let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
+    let folders = STATES.map(|state| Path::new(ROOT).join(state).join("trash").join(id));
     [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
         .iter()
-        .any(|journal_state| tree.contains_key(&folder.join(journal_state.file_name())))
+        .any(|state| folders.iter().any(|folder| tree.contains_key(&folder.join(state.file_name()))))
 }
 
 /// Returns whether a slot in history equals its journal.
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
-    let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
-    let Some(journal) = tree.get(&folder.join(JournalState::Done.file_name())) else { return false };
+    let done = |state| Path::new(ROOT).join(state).join("history").join(id).join(JournalState::Done.file_name());
+    let Some(journal) = STATES.iter().find_map(|state| tree.get(&done(state))) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
     let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
     before.is_some_and(|before| before.digest == Digest::of(content))

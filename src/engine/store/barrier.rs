@@ -87,6 +87,6 @@ impl OneByOne<'_> {
             self.folder(&state.folder, section.name().as_ref())?;
         }
         self.handle(&state.folder)?;
-        self.handle(&state.workspace.root)
+        state.home.sync(&state.workspace)
     }
 }

@@ -26,11 +26,13 @@ pub(crate) struct Workspace {
     pub protocol: &'static Protocol,
     /// The folder of this user's states, outside the workspace.
     user_state: Option<Arc<Path>>,
+    /// The state folder that the caller named, absolute or relative to the root.
+    named_state: Option<Arc<Path>>,
 }
 
 impl Workspace {
     pub(crate) fn new(fs: Arc<dyn Fs>, root: Handle, protocol: &'static Protocol) -> Self {
-        Self { fs, root, protocol, user_state: None }
+        Self { fs, root, protocol, user_state: None, named_state: None }
     }
 
     /// This workspace for a user whose states are in a folder.
@@ -43,9 +45,19 @@ impl Workspace {
         self.user_state.as_deref()
     }
 
-    /// The workspace of another root, on the same file system.
+    /// This workspace with its state in a folder that the caller named.
+    pub(crate) fn with_named_state(self, folder: Option<&Path>) -> Self {
+        Self { named_state: folder.map(Arc::from), ..self }
+    }
+
+    /// The state folder that the caller named.
+    pub(crate) fn named_state(&self) -> Option<&Path> {
+        self.named_state.as_deref()
+    }
+
+    /// The workspace of another root, on the same file system, whose state folder was not named.
     pub(crate) fn at(&self, root: Handle) -> Self {
-        Self { root, ..self.clone() }
+        Self { root, named_state: None, ..self.clone() }
     }
 
     /// The file system itself, which returns the system's own errors.
