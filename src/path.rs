@@ -61,6 +61,15 @@ impl fmt::Debug for AskedPath {
 /// The name of the folder that holds txedit's state in a workspace.
 pub const STATE_FOLDER: &str = ".txedit";
 
+/// The name of that folder in a git folder.
+pub const STATE_IN_GIT: &str = "txedit";
+
+/// Returns whether a path relative to a workspace is a state folder of that workspace.
+#[must_use]
+pub fn is_state(path: &Path) -> bool {
+    path == Path::new(STATE_FOLDER) || path == Path::new(".git/txedit")
+}
+
 /// A path relative to a workspace: at least one name, no `.`, no `..`, no root, no NUL, nothing in a state folder.
 ///
 /// This alone does not keep it inside the workspace on the disk: whoever opens it must deal with symlinks. Clones share
@@ -129,6 +138,7 @@ impl RelPath {
         if bytes[0] == b'/' {
             return Err(PathProblem::Absolute);
         }
+        let mut is_in_git = false;
         for name in bytes.split(|b| *b == b'/') {
             match name {
                 b"" | b"." => return Err(PathProblem::NotNormal),
@@ -137,7 +147,10 @@ impl RelPath {
                 // In a folder that ignores case, any spelling leads there. For paths of journals no more is checked;
                 // for those of requests, see `bounds::leads_to`.
                 _ if name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes()) => return Err(PathProblem::StateFolder),
-                _ => {}
+                _ if is_in_git && name.eq_ignore_ascii_case(STATE_IN_GIT.as_bytes()) => {
+                    return Err(PathProblem::StateFolder);
+                }
+                _ => is_in_git = name.eq_ignore_ascii_case(b".git"),
             }
         }
         Ok(())
@@ -302,6 +315,12 @@ mod tests {
         assert_eq!(problem("a\0b"), Some(PathProblem::Nul));
         assert_eq!(problem("sub/.txedit/id"), Some(PathProblem::StateFolder));
         assert_eq!(problem(".TxEdit"), Some(PathProblem::StateFolder));
+        for path in [".git/txedit", "sub/.GIT/TxEdit/id"] {
+            assert_eq!(problem(path), Some(PathProblem::StateFolder), "{path}");
+        }
+        for path in [".git/x/txedit", "txedit", ".gitx/txedit", ".git/txedit2"] {
+            assert_eq!(problem(path), None, "{path}");
+        }
         assert_eq!(problem(&"n".repeat(256)), Some(PathProblem::TooLong));
         assert_eq!(problem(&"a/".repeat(2_100)), Some(PathProblem::TooLong));
     }

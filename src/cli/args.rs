@@ -138,7 +138,7 @@ pub(crate) enum Command {
     /// List, restore or delete what other programs wrote and a rollback kept
     #[command(subcommand, help_template = TEMPLATE, before_help = examples::KEPT)]
     Kept(KeptCommand),
-    /// Prune the history of transactions that can be undone
+    /// Prune or move the history of transactions that can be undone
     #[command(subcommand, help_template = TEMPLATE, before_help = examples::HISTORY)]
     History(HistoryCommand),
     /// Verify a journal and print it

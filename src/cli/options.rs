@@ -21,6 +21,9 @@ use crate::path::bounds::VCS_FOLDERS;
 /// The variable that names the session of the caller.
 const SESSION: &str = "TXEDIT_SESSION";
 
+/// The variable that names the state folder of this workspace, and of no other.
+pub(crate) const STATE_DIR: &str = "TXEDIT_STATE_DIR";
+
 /// The common options, validated.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -48,6 +51,8 @@ pub(crate) struct CommonOptions {
     check_in: CheckIn,
     /// The folders that are real in a view.
     through: Vec<PathBuf>,
+    /// The state folder that was named, absolute.
+    state_dir: Option<PathBuf>,
     /// The session of the caller.
     session: Option<String>,
     /// True if version control folders may be read and written.
@@ -89,7 +94,6 @@ impl CommonOptions {
         Ok(Self {
             root,
             is_named,
-            current,
             durability,
             swap: match common.swap {
                 args::SwapArg::Auto => Swap::Auto,
@@ -107,6 +111,7 @@ impl CommonOptions {
                 args::CheckInArg::Tree => CheckIn::Tree,
             },
             through: through(common)?,
+            state_dir: state_dir(common.state_dir.as_deref(), &current)?,
             session: session()?,
             allow_vcs: common.allow_vcs,
             allow_set_id: common.allow_set_id,
@@ -115,6 +120,7 @@ impl CommonOptions {
             json: common.json,
             quiet: common.quiet,
             verbose,
+            current,
         })
     }
 
@@ -163,8 +169,13 @@ impl CommonOptions {
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
+    /// The settings of an engine in a folder that was just made, which has its state in it.
+    pub(crate) fn scratch_settings(&self) -> Settings {
+        self.settings().state_dir(None)
+    }
+
     /// The settings of the engine.
-    pub(crate) fn settings(&self) -> Settings {
+    fn settings(&self) -> Settings {
         Settings {
             durability: self.durability,
             swap: self.swap,
@@ -175,6 +186,7 @@ impl CommonOptions {
             through: self.through.clone(),
             session: self.session.clone(),
             user_state: user_state(),
+            state_dir: self.state_dir.clone(),
         }
     }
 
@@ -203,6 +215,15 @@ fn current_folder(changes: &[PathBuf]) -> Result<PathBuf> {
 /// The folders that are real in a view: those of the user's settings, then those of the command line.
 fn through(common: &Common) -> Result<Vec<PathBuf>> {
     Ok(config::through()?.into_iter().chain(common.through.iter().cloned()).collect())
+}
+
+/// The state folder that was named.
+fn state_dir(named: Option<&Path>, current: &Path) -> Result<Option<PathBuf>> {
+    let Some(named) = named else { return Ok(None) };
+    if named.file_name().is_none() {
+        return Err(usage("--state-dir", format!("--state-dir names {}, which ends in no name", named.display())));
+    }
+    Ok(Some(current.join(named)))
 }
 
 /// The session that the environment names. An empty one is none.

@@ -7,6 +7,7 @@ pub mod report;
 mod revert;
 pub(super) mod rollback;
 mod run;
+mod state_move;
 
 pub(crate) mod history;
 #[cfg(feature = "cli")]
@@ -34,13 +35,14 @@ use crate::fs::Fs;
 use crate::fs::os::OsFs;
 use crate::journal::Swap;
 use crate::limits;
+use crate::path::RelPath;
 use crate::path::bounds::Bounds;
-use crate::path::{RelPath, STATE_FOLDER};
 pub use options::{Decision, Durability, RecoverOptions, Retention, Settings, UndoOptions};
 use report::{Recovered, Status};
 pub(crate) use run::Unobserved;
 pub use run::{Observer, Phase, Run};
 use store::lock::Patience;
+use store::lookup;
 #[cfg(feature = "cli")]
 pub(crate) use store::parts::is_of_parts_alone;
 use store::state::{Section, StateFolder, StateLookup};
@@ -101,8 +103,10 @@ impl Engine {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
         let open_files = fs.raise_open_files();
-        let workspace = Workspace::new(fs, root, &PROTOCOL).with_user_state(settings.user_state.as_deref());
-        let workspace = workspace.overwriting(settings.swap == Swap::InPlace);
+        let workspace = Workspace::new(fs, root, &PROTOCOL)
+            .with_user_state(settings.user_state.as_deref())
+            .with_named_state(settings.state_dir.as_deref())
+            .overwriting(settings.swap == Swap::InPlace);
         let is_in_repository = transaction::prepare::resolve::is_in_repository(&workspace)?;
         let checker = Arc::new(Processes);
         Ok(Self {
@@ -228,15 +232,7 @@ impl Engine {
     /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or
     /// not.
     pub fn status(&self) -> Result<Status> {
-        let state = match StateFolder::find(&self.workspace)? {
-            StateLookup::State(state) => state,
-            StateLookup::Nothing => return Ok(Status::default()),
-            StateLookup::Ignored(why) => {
-                let warning = format!("{} {why}", self.workspace.root.path().join(STATE_FOLDER).display());
-                return Ok(Status { warnings: vec![warning], is_ignored: true, ..Status::default() });
-            }
-        };
-        status::status(&state, self.settings.lock_timeout)
+        status::of_all(&self.workspace, self.settings.lock_timeout)
     }
 
     /// Recovers one interrupted transaction, or all. One that cannot be recovered is left as it is, and its report says
@@ -254,28 +250,45 @@ impl Engine {
         options: RecoverOptions,
         planned: &mut dyn FnMut(&Recovered),
     ) -> Result<Vec<Recovered>> {
-        let state = match (self.state()?, id) {
-            (Some(state), _) => state,
-            (None, None) => return Ok(Vec::new()),
-            (None, Some(id)) => return Err(recovery::unknown(id)),
-        };
+        let found = self.found()?;
+        // Only what is in use must be trusted: what another user has put beside it stops nobody.
+        found.trusted(&self.workspace)?;
+        let unused = lookup::others(&self.workspace, &found)?;
+        let states: Vec<StateFolder> = [found].into_iter().chain(unused).filter_map(StateLookup::found).collect();
+        if let Some(id) = id {
+            return recovery::recover_in(&states, id, options, self.patience(Run::default()), planned);
+        }
+        let mut recovered = Vec::new();
+        for state in &states {
+            recovered.extend(self.recover_state(state, options, planned)?);
+        }
+        Ok(recovered)
+    }
+
+    /// Recovers all of one state folder.
+    fn recover_state(
+        &self,
+        state: &StateFolder,
+        options: RecoverOptions,
+        planned: &mut dyn FnMut(&Recovered),
+    ) -> Result<Vec<Recovered>> {
         let run = Run::default();
-        let patience = Patience::new(self.settings.lock_timeout, run.cancel);
-        let mut recovered = match (id, options) {
-            (Some(id), _) => return recovery::recover_named(&state, id, options, patience, run, planned),
-            (None, RecoverOptions { decision: Decision::Table, plan_only: true, .. }) => {
-                recovery::plan_all(&state, options, patience, run)?
+        let patience = self.patience(run);
+        let mut recovered = match options {
+            RecoverOptions { decision: Decision::Table, plan_only: true, .. } => {
+                recovery::plan_all(state, options, patience, run)?
             }
-            (None, RecoverOptions { decision: Decision::Table, .. }) => {
-                recovery::recover_all(&state, options, patience, run, planned)?.whole()?
+            RecoverOptions { decision: Decision::Table, .. } => {
+                recovery::check_writable(state)?;
+                recovery::recover_all(state, options, patience, run, planned)?.whole()?
             }
-            (None, _) => {
+            _ => {
                 let message = "a decision is for one transaction: name it";
                 return Err(Error::new(ErrorKind::ValidationFailed, message).with_next([NextStep::Status]));
             }
         };
         // What was recovered is told, even if history cannot be read.
-        let damaged = match status::damaged(&state) {
+        let damaged = match status::damaged(state) {
             Ok(damaged) => damaged,
             Err(error) if options.plan_only => return Err(error),
             Err(error) => return recovery::Recoveries { recovered, failed: Some(error) }.whole(),

@@ -98,6 +98,10 @@ pub struct Settings {
     /// The folder of this user's states, absolute: `$XDG_STATE_HOME`, or `~/.local/state`. Only commits that swap aside on a
     /// file system without birth times leave something there, and are refused without it.
     pub user_state: Option<PathBuf>,
+    /// The state folder, absolute or relative to the root, on the file system and mount of the root. By default it is
+    /// `txedit` in the git folder of a work tree, and `.txedit` in any other root, or where that is there already. It serves
+    /// this workspace alone.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -113,6 +117,7 @@ impl Default for Settings {
             through: Vec::new(),
             session: None,
             user_state: None,
+            state_dir: None,
         }
     }
 }
@@ -164,6 +169,12 @@ impl Settings {
     #[must_use]
     pub fn user_state(self, folder: impl Into<Option<PathBuf>>) -> Self {
         Self { user_state: folder.into(), ..self }
+    }
+
+    /// The state folder; by default it is in the git folder, else `.txedit`.
+    #[must_use]
+    pub fn state_dir(self, folder: impl Into<Option<PathBuf>>) -> Self {
+        Self { state_dir: folder.into(), ..self }
     }
 
     /// The program that runs the engine, with its version, for messages and the log.

@@ -415,6 +415,16 @@ pub struct Status {
     pub is_ignored: bool,
 }
 
+/// The state folder, moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateMove {
+    /// Where it was.
+    pub from: PathBuf,
+    /// Where it is.
+    pub to: PathBuf,
+}
+
 /// A transaction in history that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,5 +1,6 @@
 //! The state of a workspace: interrupted, open and newest transactions, locks, kept contents.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::history::kept;
@@ -10,13 +11,43 @@ use super::recovery::describe;
 use super::report::{Interrupted, Recovered, RecoveryAction, RecoveryReason, Status, Unreadable};
 use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
-use super::store::state::{Section, StateFolder, list_ids, open_transaction};
+use super::store::lookup;
+use super::store::state::{Section, StateFolder, StateLookup, list_ids, open_transaction};
+use super::store::workspace::Workspace;
 use super::{RecoverOptions, Run, open, recovery};
 use crate::error::{NextStep, Result};
 use crate::journal::{Header, Journal};
 
+/// The state of a workspace: of the state folder that is in use, and what is interrupted or kept in another one.
+pub(super) fn of_all(workspace: &Workspace, lock_timeout: Duration) -> Result<Status> {
+    let found = lookup::find(workspace)?;
+    let mut all = match &found {
+        StateLookup::State(state) => status(state, lock_timeout)?,
+        StateLookup::Nothing => Status::default(),
+        StateLookup::Ignored(path, why) => ignored(path, why),
+    };
+    for other in lookup::others(workspace, &found)? {
+        let other = match &other {
+            StateLookup::State(state) => status(state, lock_timeout)?,
+            StateLookup::Nothing => continue,
+            StateLookup::Ignored(path, why) => ignored(path, why),
+        };
+        all.interrupted.extend(other.interrupted);
+        all.kept.extend(other.kept);
+        all.unreadable.extend(other.unreadable);
+        all.warnings.extend(other.warnings);
+        all.is_ignored |= other.is_ignored;
+    }
+    all.warnings.extend(lookup::unseen(workspace, &found)?);
+    Ok(all)
+}
+
+fn ignored(path: &Path, why: &str) -> Status {
+    Status { warnings: vec![format!("{} {why}", path.display())], is_ignored: true, ..Status::default() }
+}
+
 /// Interrupted and running transactions, and kept contents.
-pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
+fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
     let kept = kept::list(state)?;
     let mut warnings = late_writes::all_warnings(state)?;
     warnings.extend(state.strangers()?);

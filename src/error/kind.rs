@@ -10,7 +10,7 @@ pub enum ErrorKind {
     RelativePath,
     /// A path with a `..` segment.
     PathTraversal,
-    /// A path that is, or leads, outside the root, or into a `.txedit`.
+    /// A path that is, or leads, outside the root, or into a state folder.
     OutsideRoot,
     /// A path of version control, or one that is denied by the operator.
     PathDenied,

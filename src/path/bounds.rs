@@ -8,6 +8,8 @@ pub use braces::without_braces;
 use glob::Glob;
 use spelling::{Spelled, lowered};
 
+use super::{STATE_FOLDER, STATE_IN_GIT};
+
 mod braces;
 mod glob;
 mod spelling;
@@ -199,9 +201,44 @@ pub fn leads_to(name: &[u8], folder: &str) -> bool {
     stem == folder || stem.strip_prefix(short).and_then(|rest| rest.strip_prefix(b"~")).is_some_and(is_number)
 }
 
+/// Returns whether the names of a path, in their order, lead into a state folder, on any file system.
+pub fn lead_into_state<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> bool {
+    let mut is_in_git = false;
+    names.into_iter().any(|name| {
+        let is_state = leads_to(name, STATE_FOLDER) || is_in_git && is_named_as(name, STATE_IN_GIT);
+        is_in_git = leads_to(name, ".git");
+        is_state
+    })
+}
+
+/// The same as [`leads_to`] for a name that starts with a letter, of which there are no short names.
+pub(crate) fn is_named_as(name: &[u8], folder: &str) -> bool {
+    leads_to(&[b".", name].concat(), &format!(".{folder}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_folder_in_a_git_folder_is_known_by_every_name() {
+        let leads = |path: &str| lead_into_state(path.as_bytes().split(|byte| *byte == b'/'));
+        for path in [
+            ".txedit",
+            "a/.TXEDIT/x",
+            "txedit~1/x",
+            ".git/txedit",
+            "a/.GIT/TxEdit/x",
+            "git~1/tx\u{200b}edit/x",
+            ".git./txedit.",
+            ".git/txedit::$DATA",
+        ] {
+            assert!(leads(path), "{path}");
+        }
+        for path in [".git/x/txedit", "txedit/x", ".gitignore/txedit", ".git/txedits", ".git"] {
+            assert!(!leads(path), "{path}");
+        }
+    }
 
     fn bounds(globs: &[&str]) -> Bounds {
         Bounds::default().denying(globs.iter().copied()).unwrap()

@@ -10,8 +10,7 @@ use super::edit::{Anchor, Count};
 use super::{Change, FileRequest, Mode, Request};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
-use crate::path::STATE_FOLDER;
-use crate::path::bounds::leads_to;
+use crate::path::bounds::lead_into_state;
 
 /// All findings of one layer of validation, collected before any of them is reported.
 #[derive(Debug, Clone, Default)]
@@ -315,8 +314,8 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     if rule == PathRule::Absolute && !path.is_absolute() {
         found(ErrorKind::RelativePath, format!("the path {} is relative; only absolute paths are taken here", shown()));
     }
-    if names().any(|name| leads_to(name, STATE_FOLDER)) {
-        found(ErrorKind::OutsideRoot, format!("the path {} leads into {STATE_FOLDER}, which is txedit's own", shown()));
+    if lead_into_state(names()) {
+        found(ErrorKind::OutsideRoot, format!("the path {} leads into a state folder, which is txedit's own", shown()));
     }
     if path.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
         found(ErrorKind::ValidationFailed, format!("the path {} names no file", shown()));

@@ -9,11 +9,10 @@ use super::check::{PreciousContent, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, ForeignProgram};
 use super::script::{Acts, ROOT, Role, Script};
-use super::world::{UserFiles, WorkspaceTree, same};
+use super::world::{STATES, UserFiles, WorkspaceTree, same};
 use crate::engine::Engine;
 use crate::error::{Error, Outcome};
 use crate::fs::sim::{Action, SimFs};
-use crate::path::STATE_FOLDER;
 
 /// A point at which a crash may come.
 pub(super) struct CrashPoint<P = Promise> {
@@ -236,8 +235,8 @@ impl RunEnd<'_> {
 
 /// The number of folders in `kept/`.
 fn kept(machine: &SimFs) -> usize {
-    let section = Path::new(ROOT).join(STATE_FOLDER).join("kept");
-    machine.tree().keys().filter(|path| path.parent() == Some(&section)).count()
+    let sections = STATES.map(|state| Path::new(ROOT).join(state).join("kept"));
+    machine.tree().keys().filter(|path| sections.iter().any(|section| path.parent() == Some(section))).count()
 }
 
 /// Checks, for an act beneath a folder that was moved away meanwhile, that its changes were in place: when the folder

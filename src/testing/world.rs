@@ -43,16 +43,16 @@ impl WorkspaceTree {
         let mut seen = Self::default();
         for (path, entry) in tree {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
-            match (path.strip_prefix(STATE_FOLDER), in_part(path)) {
-                (Ok(inner), _) => seen.note(inner, entry, tree),
+            match (inside_state(path), in_part(path)) {
+                (Some(inner), _) => seen.note(inner, entry, tree),
                 // As if it were in the transaction's own folder.
-                (Err(_), Some([id, slot])) => {
+                (None, Some([id, slot])) => {
                     if let Some(section) = section_of(tree, id) {
                         seen.note(&Path::new(section).join(id).join(slot), entry, tree);
                     }
                 }
-                (Err(_), None) if path.as_os_str().is_empty() || is_in_state(path) => {}
-                (Err(_), None) => drop(seen.files.insert(path.to_owned(), entry.clone())),
+                (None, None) if path.as_os_str().is_empty() || is_in_state(path) => {}
+                (None, None) => drop(seen.files.insert(path.to_owned(), entry.clone())),
             }
         }
         seen
@@ -79,6 +79,13 @@ impl WorkspaceTree {
     }
 }
 
+/// A path in a state folder of the workspace, in the root or in the git folder, relative to that.
+pub(super) fn inside_state(path: &Path) -> Option<&Path> {
+    STATES.iter().find_map(|state| path.strip_prefix(state).ok())
+}
+
+/// The places of a state folder.
+pub(super) const STATES: [&str; 2] = [STATE_FOLDER, ".git/txedit"];
 /// Returns whether a path is in a state folder of another file system than the root's.
 fn is_in_state(path: &Path) -> bool {
     path.iter().any(|name| name == STATE_FOLDER)
@@ -93,7 +100,9 @@ fn in_part(path: &Path) -> Option<[&OsStr; 2]> {
 
 /// The section in which the transaction of a part is.
 fn section_of(tree: &SimTree, id: &OsStr) -> Option<&'static str> {
-    let is_in = |section: &&str| tree.contains_key(&Path::new(ROOT).join(STATE_FOLDER).join(section).join(id));
+    let is_in = |section: &&str| {
+        STATES.iter().any(|state| tree.contains_key(&Path::new(ROOT).join(state).join(section).join(id)))
+    };
     ["txn", "history", "kept", "trash"].into_iter().find(is_in)
 }
 
@@ -104,16 +113,16 @@ fn has_content(entry: &SimEntry) -> bool {
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.
 fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
-    let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
+    let folders = STATES.map(|state| Path::new(ROOT).join(state).join("trash").join(id));
     [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
         .iter()
-        .any(|journal_state| tree.contains_key(&folder.join(journal_state.file_name())))
+        .any(|state| folders.iter().any(|folder| tree.contains_key(&folder.join(state.file_name()))))
 }
 
 /// Returns whether a slot in history equals its journal.
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
-    let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
-    let Some(journal) = tree.get(&folder.join(JournalState::Done.file_name())) else { return false };
+    let done = |state| Path::new(ROOT).join(state).join("history").join(id).join(JournalState::Done.file_name());
+    let Some(journal) = STATES.iter().find_map(|state| tree.get(&done(state))) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
     let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
     before.is_some_and(|before| before.digest == Digest::of(content))

@@ -16,7 +16,7 @@ use rustix::fs::{Mode, fchmod, fstat};
 use super::folders::each_folder;
 use crate::cancel::CancelToken;
 use crate::identity::Timestamp;
-use crate::path::STATE_FOLDER;
+use crate::path::is_state;
 
 /// The interval at which the clock of a file system is asked for the time.
 const PACE: Duration = Duration::from_millis(1);
@@ -78,7 +78,7 @@ impl TreeBefore {
         for entry in fs::read_dir(root.join(folder))? {
             let entry = entry?;
             let path = folder.join(entry.file_name());
-            if path == Path::new(STATE_FOLDER) || left_out(&path) {
+            if is_state(&path) || left_out(&path) {
                 continue;
             }
             let inode = || entry.metadata().ok().map(|metadata| metadata.ino());
@@ -138,7 +138,7 @@ impl TreeBefore {
                 let path = folder.join(entry.file_name());
                 // One that is gone by now is not looked at.
                 let Ok(now) = entry.metadata() else { continue };
-                if path == Path::new(STATE_FOLDER) || now.is_dir() && left_out(&path) {
+                if is_state(&path) || now.is_dir() && left_out(&path) {
                     continue;
                 }
                 if now.is_dir() {

@@ -13,7 +13,7 @@ use super::layer::{LayerFiles, PutInView, Written, differs, walk, walk_all};
 use super::overlay::share;
 use crate::cancel::CancelToken;
 use crate::limits;
-use crate::path::STATE_FOLDER;
+use crate::path::is_state;
 
 /// A copy that is being made.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl TreeCopy<'_> {
                 if files > limits::VIEW_FILES {
                     return Err(too_large(&format!("more than {} files", limits::VIEW_FILES)));
                 }
-                if path == Path::new(STATE_FOLDER) {
+                if is_state(&path) {
                     continue;
                 }
                 if self.through.contains(&path) {

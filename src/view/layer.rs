@@ -10,7 +10,7 @@ use rustix::fs::lgetxattr;
 
 use super::copy::{self, CopyMarks};
 use crate::limits;
-use crate::path::STATE_FOLDER;
+use crate::path::is_state;
 
 /// The attribute of an upper folder that hides the lower one.
 pub(super) const OPAQUE: &str = "user.overlay.opaque";
@@ -206,7 +206,7 @@ fn walk_with(
         for name in names {
             let name = name?;
             let path = folder.join(name.file_name());
-            if path == Path::new(STATE_FOLDER) || left_out(&path) {
+            if is_state(&path) || left_out(&path) {
                 continue;
             }
             let metadata = name.metadata()?;

@@ -85,7 +85,7 @@ pub(crate) struct OverlayOrder<'a> {
     pub(crate) upper: OwnedFd,
     /// An empty folder beside it.
     pub(crate) work: OwnedFd,
-    /// The path, relative to `root`, of the folder that has these two, as `upper` and `work`.
+    /// The path of the folder that has these two, as `upper` and `work`; relative to `root` if it is in there.
     pub(crate) layers: &'a Path,
     /// Paths in the folder that are not copied on write; they must exist.
     pub(crate) through: &'a [PathBuf],

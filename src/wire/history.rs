@@ -8,6 +8,7 @@ use super::hints::{StepWords, with_steps};
 use super::open::OpenTransactionJson;
 use super::response::{CheckResult, text};
 use crate::engine::report::{self, InterruptedFile};
+use crate::path::shown;
 
 /// The answer of a command without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -348,6 +349,24 @@ impl From<&report::Pruned> for PrunedJson {
     fn from(pruned: &report::Pruned) -> Self {
         let report::Pruned { ids, bytes, left, in_trash } = pruned.clone();
         Self { success: true, pruned: ids, bytes, left, in_trash }
+    }
+}
+
+/// The answer of `history move`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct MovedJson {
+    pub success: bool,
+    /// Where the state folder was.
+    pub from: String,
+    /// Where it is.
+    pub to: String,
+}
+
+impl From<&report::StateMove> for MovedJson {
+    fn from(moved: &report::StateMove) -> Self {
+        Self { success: true, from: shown(&moved.from), to: shown(&moved.to) }
     }
 }
 

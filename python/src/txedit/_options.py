@@ -24,6 +24,7 @@ class Options:
         allow_checks: also run the check that a request names.
         allow_vcs: allow folders of version control to be read and written.
         allow_set_id: allow a request to set the set-user-id or set-group-id bit.
+        state_dir: the state folder of this workspace and of no other (``TXEDIT_STATE_DIR``).
         through: folders that are real in a view, such as the cache of a build.
         deny: globs of files that are neither read nor written.
         session: the name of the session that the commits belong to (``TXEDIT_SESSION``).
@@ -41,6 +42,7 @@ class Options:
     allow_checks: bool = False
     allow_vcs: bool = False
     allow_set_id: bool = False
+    state_dir: Optional[StrPath] = None
     through: Tuple[StrPath, ...] = ()
     deny: Tuple[str, ...] = ()
     session: Optional[str] = None
@@ -64,6 +66,8 @@ class Options:
         }
         arguments: List[Argument] = [f"{name}={value}" for name, value in valued.items() if value is not None]
         arguments += [name for name, is_set in flags.items() if is_set]
+        if self.state_dir is not None:
+            arguments.append(b"--state-dir=" + os.fsencode(self.state_dir))
         arguments += [b"--through=" + os.fsencode(folder) for folder in self.through]
         arguments += [f"--deny={glob}" for glob in self.deny]
         return arguments

@@ -19,6 +19,10 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env = true)]
     pub(crate) root: Option<PathBuf>,
 
+    /// The state folder [default: in the git folder, else .txedit]
+    #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_STATE_DIR", hide_env = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+
     /// Survive a power loss, or only a killed process (quicker): power or process
     #[arg(
         long,
@@ -99,7 +103,8 @@ pub(crate) struct Common {
     pub(crate) allow_vcs: bool,
 
     /// Allow a plan to set the set-user-id or set-group-id bit
-    #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env = true, value_parser = yes_or_no)]
+    // In the manual pages; the list of the help is long enough.
+    #[arg(long, global = true, hide = true, env = "TXEDIT_ALLOW_SET_ID", hide_env = true, value_parser = yes_or_no)]
     pub(crate) allow_set_id: bool,
 
     /// Neither read nor write files matching this .gitignore line; repeatable

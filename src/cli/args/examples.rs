@@ -102,9 +102,13 @@ pub(super) const HISTORY: &str = "\
 Example:
   txedit history prune --keep 100 --max-age 7";
 
+pub(super) const HISTORY_MOVE: &str = "\
+Example:
+  txedit history move";
+
 pub(super) const JOURNAL: &str = "\
 Example:
-  txedit journal .txedit/history/\"$id\"/journal.done";
+  txedit journal .git/txedit/history/\"$id\"/journal.done";
 
 pub(super) const DOCTOR: &str = "\
 Example:

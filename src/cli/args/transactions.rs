@@ -164,6 +164,9 @@ pub(crate) enum HistoryCommand {
         #[arg(long, value_name = "DAYS")]
         max_age: Option<u64>,
     },
+    /// Move the state folder, .txedit, to the git folder, or to the one that --state-dir names
+    #[command(help_template = TEMPLATE, before_help = examples::HISTORY_MOVE)]
+    Move,
 }
 
 #[derive(Debug, Args)]

@@ -239,7 +239,7 @@ fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durabilit
     let mut steps = vec![
         "lock the folders of all files".to_owned(),
         format!("read every file through its locked folder ({open}), and work out what it becomes"),
-        format!("write the new contents into .txedit/txn, {copy}"),
+        format!("write the new contents into the state folder, {copy}"),
         "write the journal, seal it, sync it, give it its name".to_owned(),
     ];
     let barrier = match (durability, found.syncs_whole, found.file_system.sync_each) {
@@ -275,7 +275,7 @@ fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durabilit
     }
     steps.push("name the journal done".to_owned());
     barrier_step("from here on, it is committed", &mut steps);
-    steps.push("move the old contents into .txedit/history, for undo".to_owned());
+    steps.push("move the old contents into its history, for undo".to_owned());
     if barrier.is_none() {
         steps.push("no barriers: safe against kill -9, not against power loss (--durability process)".to_owned());
     }

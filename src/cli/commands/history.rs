@@ -1,4 +1,4 @@
-//! `txedit history prune`.
+//! `txedit history prune` and `txedit history move`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,12 +10,13 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, count, styled};
 use crate::engine::Retention;
 use crate::error::Result;
+use crate::path::shown;
 use crate::wire::history;
 
 const DAY: u64 = 24 * 60 * 60;
 
 pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<Answer, Failure> {
-    let HistoryCommand::Prune { keep, max_bytes, max_age } = command;
+    let HistoryCommand::Prune { keep, max_bytes, max_age } = command else { return moved(options) };
     let usual = Retention::default();
     let retention = Retention {
         count: keep.unwrap_or(usual.count),
@@ -28,8 +29,11 @@ pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<A
         let _ = writeln!(text, "  left {}: another program wrote into its originals", styled(NAME, id));
     }
     for id in &pruned.in_trash {
-        let _ =
-            writeln!(text, "  {} is not deleted yet: its contents are in .txedit/trash; prune again", styled(NAME, id));
+        let _ = writeln!(
+            text,
+            "  {} is not deleted yet: its contents are still in the trash; prune again",
+            styled(NAME, id)
+        );
     }
     if options.verbose {
         for id in &pruned.ids {
@@ -41,6 +45,12 @@ pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<A
     let status = if pruned.in_trash.is_empty() { exit::DONE } else { exit::IO };
     let done = (gone > 0).then(|| format!("pruned {}", count(gone, "transaction")));
     Ok(Answer::new(&history::PrunedJson::from(&pruned), text)?.exiting(status).having_done(done))
+}
+
+fn moved(options: &CommonOptions) -> Result<Answer, Failure> {
+    let moved = options.engine()?.move_state()?;
+    let text = format!("the state folder is now {}, no longer {}\n", shown(&moved.to), shown(&moved.from));
+    Ok(Answer::new(&history::MovedJson::from(&moved), text)?.having_done(Some("moved the state folder".to_owned())))
 }
 
 fn bytes(number: u64) -> String {

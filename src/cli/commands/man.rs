@@ -76,7 +76,7 @@ fn of_command(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     // The usage line serves as the synopsis; a generated one would name each common option.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim().to_owned();
-    let command = &command.clone().mut_args(|option| option.hide_env(false));
+    let command = &command.clone().mut_args(|option| option.hide_env(false).hide(false));
     let man = Man::new(command.clone().override_usage(usage)).title(name).source(SOURCE).manual(MANUAL);
     let mut text = Vec::new();
     man.render_title(&mut text)?;

@@ -26,6 +26,7 @@ use super::store::births;
 use super::store::id;
 use super::store::interrupted;
 use super::store::lock::check_cancelled;
+use super::store::lookup;
 use super::store::private::{self, Opening};
 use super::store::snapshot;
 use super::store::state::{Section, StateFolder, StateLookup, list_ids};
@@ -253,12 +254,12 @@ pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
 impl Engine {
     /// Finds the state folder. It is found once in a call, which passes it on.
     pub(crate) fn found(&self) -> Result<StateLookup> {
-        StateFolder::find(&self.workspace)
+        lookup::find(&self.workspace)
     }
 
     /// The state folder, where there is one that can be trusted.
     pub(crate) fn state(&self) -> Result<Option<StateFolder>> {
-        Ok(StateFolder::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
+        Ok(self.found()?.trusted(&self.workspace)?.cloned())
     }
 
     /// Committed transactions, newest first. Nothing is changed, whether it fails or not.

@@ -3,11 +3,12 @@
 use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
 use crate::engine::store::id;
-use crate::engine::store::state::{Section, StateFolder, list_ids};
+use crate::engine::store::lookup;
+use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids};
 use crate::engine::{Engine, Retention, history};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
-use crate::path::listed;
+use crate::path::{listed, shown};
 
 /// One in so many commits lists the names in history, which tell count and age. What exceeds the bounds is pruned at
 /// once, and the other commits pay nothing for a history of a thousand.
@@ -42,14 +43,39 @@ impl Engine {
     /// Transactions that are being committed are not touched. Originals that were written after the commit are moved to
     /// `kept/`. No file of the workspace is changed; on failure some transactions may be gone from history, each as a
     /// whole.
+    ///
+    /// Where the workspace has a second state folder, that one is pruned as well: whoever prunes to be rid of a secret means
+    /// all of them. One that cannot be written is an error, before anything is pruned.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
-        let Some(state) = self.state()? else { return Ok(Pruned::default()) };
-        let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
+        let found = self.found()?;
+        found.trusted(&self.workspace)?;
+        let unused = lookup::others(&self.workspace, &found)?;
+        let states: Vec<StateFolder> = [found].into_iter().chain(unused).filter_map(StateLookup::found).collect();
+        for state in &states {
+            if state.committed()? > 0 && !state.is_writable()? {
+                let path = state.home.path();
+                let message = format!("{} holds committed transactions and cannot be written here", shown(&path));
+                return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
+            }
+        }
+        let mut all = Pruned::default();
+        for state in &states {
+            let Pruned { ids, bytes, left, in_trash } = self.prune_whole(state, retention)?;
+            all.ids.extend(ids);
+            all.bytes += bytes;
+            all.left.extend(left);
+            all.in_trash.extend(in_trash);
+        }
+        Ok(all)
+    }
+
+    fn prune_whole(&self, state: &StateFolder, retention: &Retention) -> Result<Pruned> {
+        let moved = self.prune_state(state, retention, Thoroughness::Bytes, None)?;
         let gone = moved.iter().map(|moved| moved.id.clone()).collect::<Vec<_>>();
-        let rescued = trash::sync_and_empty(&state, Goes::Pruned).map_err(|error| partly_pruned(error, &gone))?;
+        let rescued = trash::sync_and_empty(state, Goes::Pruned).map_err(|error| partly_pruned(error, &gone))?;
         let (left, gone): (Vec<_>, Vec<_>) =
             moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
-        let in_trash = trash::pruned(&state)?;
+        let in_trash = trash::pruned(state)?;
         let is_deleted = |moved: &&Moved| !in_trash.contains(&moved.id);
         Ok(Pruned {
             bytes: gone.iter().filter(is_deleted).map(|moved| moved.size).sum(),

@@ -193,7 +193,7 @@ impl Engine {
         Error::new(ErrorKind::UnknownTransaction, message)
     }
 
-    pub(super) fn patience<'r>(&self, run: Run<'r>) -> Patience<'r> {
+    pub(in crate::engine) fn patience<'r>(&self, run: Run<'r>) -> Patience<'r> {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 

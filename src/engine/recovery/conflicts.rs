@@ -2,17 +2,19 @@
 //! folders above and beneath it.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::engine::recovery;
 use crate::engine::store::interrupted::{self, JournalStatus, TouchedPaths};
+use crate::engine::store::lookup;
 use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::Handle;
 use crate::journal::{Journal, is_id};
-use crate::path::{RelPath, STATE_FOLDER};
+use crate::path::{RelPath, STATE_FOLDER, shown};
 
 /// An interrupted transaction that touches the paths of a request.
 #[derive(Debug)]
@@ -32,16 +34,37 @@ pub(crate) fn find(
 ) -> Result<Option<Touching>> {
     for folder in others(workspace, paths)? {
         let other = workspace.at(folder);
-        if let Some(touching) = find_in(workspace, &other, &StateFolder::find(&other)?, paths, warnings)? {
+        if let Some(touching) = find_in_all(workspace, &other, &lookup::all(&other)?, paths, warnings)? {
             return Ok(Some(touching));
         }
     }
     // A transaction may have begun there and been interrupted since the state folder was found.
     own.verify(workspace)?;
-    find_in(workspace, workspace, own, paths, warnings)
+    let unused = lookup::others(workspace, own)?;
+    match find_in_all(workspace, workspace, &unused, paths, warnings)? {
+        None => find_in(workspace, workspace, own, paths, warnings),
+        touching => Ok(touching),
+    }
 }
 
-/// Finds one in the state folder of one workspace.
+/// Finds one in several state folders of one workspace.
+fn find_in_all(
+    workspace: &Workspace,
+    other: &Workspace,
+    all: &[StateLookup],
+    paths: &[RelPath],
+    warnings: &mut Vec<String>,
+) -> Result<Option<Touching>> {
+    for found in all {
+        let touching = find_in(workspace, other, found, paths, warnings)?;
+        if touching.is_some() {
+            return Ok(touching);
+        }
+    }
+    Ok(None)
+}
+
+/// Finds one in a state folder of one workspace.
 fn find_in(
     workspace: &Workspace,
     other: &Workspace,
@@ -52,8 +75,8 @@ fn find_in(
     let state = match found {
         StateLookup::State(state) => state,
         StateLookup::Nothing => return Ok(None),
-        StateLookup::Ignored(why) => {
-            let name = named(&workspace.root, &other.root);
+        StateLookup::Ignored(path, why) => {
+            let name = named(&workspace.root, &other.root, path);
             recovery::tell_once(warnings, format!("{name} {why}: interrupted transactions in it are not looked at"));
             return Ok(None);
         }
@@ -106,9 +129,16 @@ pub(crate) fn journal_of(
     if let Some(journal) = in_one(own)? {
         return Ok(Some((workspace.root.path().to_owned(), journal)));
     }
+    for found in lookup::others(workspace, own)? {
+        if let Some(journal) = in_one(&found)? {
+            return Ok(Some((workspace.root.path().to_owned(), journal)));
+        }
+    }
     for folder in others(workspace, paths)? {
-        if let Some(journal) = in_one(&StateFolder::find(&workspace.at(folder.clone()))?)? {
-            return Ok(Some((folder.path().to_owned(), journal)));
+        for found in lookup::all(&workspace.at(folder.clone()))? {
+            if let Some(journal) = in_one(&found)? {
+                return Ok(Some((folder.path().to_owned(), journal)));
+            }
         }
     }
     Ok(None)
@@ -116,11 +146,12 @@ pub(crate) fn journal_of(
 
 /// The state folder in a folder, for messages. One above the root is named by its distance: a caller that may see the
 /// root need not learn where the root is.
-fn named(root: &Handle, folder: &Handle) -> String {
+fn named(root: &Handle, folder: &Handle, state: &Path) -> String {
+    let name = state.strip_prefix(folder.path()).map_or_else(|_| "state folder".to_owned(), shown);
     match root.path().strip_prefix(folder.path()).map_or(0, |down| down.components().count()) {
-        0 => folder.path().join(STATE_FOLDER).display().to_string(),
-        1 => format!("the {STATE_FOLDER} in the folder above the root"),
-        levels => format!("the {STATE_FOLDER} {levels} folders above the root"),
+        0 => state.display().to_string(),
+        1 => format!("the {name} in the folder above the root"),
+        levels => format!("the {name} {levels} folders above the root"),
     }
 }
 
@@ -134,32 +165,52 @@ fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<TouchedPaths>
     }
 }
 
-/// All other folders that have a state folder: the root's ancestors up to the root of the mount, and the folders
-/// between the root and the paths.
+/// All other folders that have a state folder, or a git folder: the root's ancestors up to the root of the mount, and the
+/// folders between the root and the paths.
 fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let root = &workspace.root;
     let mut found = Vec::new();
     let root_stat = workspace.stat_handle(root)?;
     for levels in 1..root.path().ancestors().count() {
         // From the root's handle: its path may lead elsewhere by now.
-        let Ok(folder) = workspace.fs().open_above(root, levels, Path::new(STATE_FOLDER)) else { continue };
-        let stat = workspace.stat_handle(&folder)?;
-        if stat.mount != root_stat.mount {
-            break;
+        let has = |name: &str| is_there(&workspace.fs().open_above(root, levels, Path::new(name)));
+        if !MARKS.into_iter().any(has) {
+            continue;
         }
         let above = workspace.fs().open_above(root, levels, Path::new(""));
-        found.push(above.map_err(|e| Error::io("open the folder of", folder.path(), e))?);
+        let above = above.map_err(|e| Error::io("open a folder above", root.path(), e))?;
+        if workspace.stat_handle(&above)?.mount != root_stat.mount {
+            break;
+        }
+        found.push(above);
     }
     for folder in folders_between(paths).into_iter().filter(|folder| !folder.as_os_str().is_empty()) {
-        match workspace.fs().open_beneath(root, &folder.join(STATE_FOLDER)) {
-            Ok(_) => {
-                found.push(workspace.open_beneath(root, folder)?);
+        for mark in MARKS {
+            match workspace.fs().open_beneath(root, &folder.join(mark)) {
+                // What is no folder may be a path to one of git's.
+                there if is_there(&there) => {
+                    found.extend(workspace.find_folder(root, folder)?);
+                    break;
+                }
+                Ok(_) => {}
+                Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {
+                }
+                Err(e) => return Err(Error::io("open", workspace.path_of(folder), e)),
             }
-            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
-            Err(e) => return Err(Error::io("open", workspace.path_of(folder), e)),
         }
     }
     Ok(found)
+}
+
+/// The names of which a folder that may have a state folder has one.
+const MARKS: [&str; 2] = [STATE_FOLDER, ".git"];
+
+/// Returns whether there is a folder, or a file in its place.
+fn is_there(opened: &io::Result<Handle>) -> bool {
+    match opened {
+        Ok(_) => true,
+        Err(e) => errno::of(e) == Some(Errno::NOTDIR),
+    }
 }
 
 /// The root, as an empty path, and each folder between it and the paths.

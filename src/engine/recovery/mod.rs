@@ -35,7 +35,7 @@ use crate::path::RelPath;
 use adopt::{FoundFolder, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
 use describe::{Left, blocked_by, describe, rolled_back};
-pub(crate) use named::{left_in_history, recover_named, unknown};
+pub(crate) use named::{cannot_write, check_writable, left_in_history, recover_in};
 use targets::{TransactionPlace, lock_targets};
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 

@@ -17,6 +17,7 @@ use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
 use crate::journal::{Journal, JournalState};
+use crate::path::shown;
 
 /// A journal that verifies, and its state.
 type Hot = (Journal, JournalState);
@@ -27,8 +28,54 @@ pub(crate) fn unknown(id: &str) -> Error {
     Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Status])
 }
 
+/// Recovers the transaction that a person named, in the one of several state folders that has it.
+pub(crate) fn recover_in(
+    states: &[StateFolder],
+    id: &str,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    planned: Planned<'_>,
+) -> Result<Vec<Recovered>> {
+    for state in states {
+        let has = |section| match state.section(section)? {
+            Some(section) => Ok::<_, Error>(list_ids(&state.workspace, &section)?.iter().any(|known| known == id)),
+            None => Ok(false),
+        };
+        if has(Section::Transactions)? || has(Section::History)? {
+            if !options.plan_only {
+                check_writable(state)?;
+            }
+            return recover_named(state, id, options, patience, Run::default(), planned);
+        }
+    }
+    Err(unknown(id))
+}
+
+/// Refuses to recover what is in a state folder that cannot be written, as a git folder in a sandbox, where there is
+/// something to recover.
+pub(crate) fn check_writable(state: &StateFolder) -> Result<()> {
+    if state.is_writable()? {
+        return Ok(());
+    }
+    let ids = match state.section(Section::Transactions)? {
+        Some(section) => list_ids(&state.workspace, &section)?,
+        None => Vec::new(),
+    };
+    let Some(id) = ids.first() else { return Ok(()) };
+    let message = format!("an interrupted transaction, {id}, cannot be recovered here: {}", cannot_write(state));
+    Err(Error::new(ErrorKind::RecoveryRequired, message).of_transaction(id))
+}
+
+/// Why what is in a state folder cannot be recovered.
+pub(crate) fn cannot_write(state: &StateFolder) -> String {
+    format!(
+        "it lies in {}, which this process cannot write; recover it outside of the sandbox",
+        shown(&state.home.path())
+    )
+}
+
 /// Recovers the transaction that a person named.
-pub(crate) fn recover_named(
+fn recover_named(
     state: &StateFolder,
     id: &str,
     options: RecoverOptions,

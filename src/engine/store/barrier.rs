@@ -89,6 +89,6 @@ impl OneByOne<'_> {
         }
         self.folder(&state.folder, PARTS.as_ref())?;
         self.handle(&state.folder)?;
-        self.handle(&state.workspace.root)
+        state.home.sync(&state.workspace)
     }
 }

@@ -26,7 +26,7 @@ use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::{self, Journal, JournalState, Record, RecordedChange, SwapMethod, record};
-use crate::path::{STATE_FOLDER, shown};
+use crate::path::shown;
 
 pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
@@ -230,14 +230,16 @@ impl<'a> TransactionFolder<'a> {
     /// no command finds it, and the error says so: there the originals are.
     pub(crate) fn displaced(&self, error: Error) -> Error {
         let id = &self.journal.header.id;
-        let path = |section: Section| Path::new(STATE_FOLDER).join(section.name()).join(id);
+        let home = &self.state.home;
+        let path = |section: Section| home.own_name().join(section.name()).join(id);
         let Ok(held) = self.workspace().stat_handle(&self.folder) else { return error };
         // Where that cannot be found out, the error stays as it is.
-        let is_there = |section: &Section| self.leads_to(&path(*section), &held.identity).unwrap_or(true);
+        let is_there =
+            |section: &Section| self.leads_from(&home.folder, &path(*section), &held.identity).unwrap_or(true);
         if Section::ALL.iter().any(is_there) {
             return error;
         }
-        let place = self.workspace().root.path().join(path(Section::Transactions));
+        let place = home.folder.path().join(path(Section::Transactions));
         let moved = format!("another program moved its folder away from {}, or removed it", shown(&place));
         let error = error.reworded(|message| format!("{message}; {moved}"));
         error.with_next([NextStep::MoveBack { id: id.clone(), place }])

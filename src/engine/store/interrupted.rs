@@ -84,7 +84,8 @@ pub(crate) fn examine(
     id: &str,
     dismissed: &dyn Fn(Untrusted) -> bool,
 ) -> Result<(JournalStatus, Option<Handle>)> {
-    let Some(section) = state.section(Section::Transactions)? else { return Ok((JournalStatus::Running, None)) };
+    // One that cannot be opened is not empty: what is in it must not count as being worked on.
+    let Some(section) = state.whole_section(Section::Transactions)? else { return Ok((JournalStatus::Running, None)) };
     let folder = match private::open(&state.workspace, Name::new(&section, id))? {
         Opening::Ours(folder, _) => folder,
         Opening::Missing => return Ok((JournalStatus::Running, None)),

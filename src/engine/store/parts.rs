@@ -9,8 +9,9 @@
 
 use super::barrier::sync_all;
 use super::files::{read_file, write_new};
+use super::lookup::{self, StateLookup};
 use super::private::{self, Opening};
-use super::state::{Section, StateFolder, StateLookup, list_ids, make_folder_once, open_transaction};
+use super::state::{Section, StateFolder, list_ids, make_folder_once, open_transaction};
 use super::sweep;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
@@ -75,8 +76,8 @@ impl PartFolder {
     pub(crate) fn sync_names(&self) -> Result<()> {
         let state = &self.place.state;
         let sealed = state.workspace.open_file(Name::new(&self.folder, SEALED))?;
-        let synced = [&sealed, &self.folder, &self.section, &state.folder, &state.workspace.root];
-        sync_all(&state.workspace, synced.into_iter())
+        sync_all(&state.workspace, [&sealed, &self.folder, &self.section, &state.folder].into_iter())?;
+        state.home.sync(&state.workspace)
     }
 
     /// Removes the folder, which must be empty but for what it has of its own, durably: what had pointed to it is deleted
@@ -167,22 +168,38 @@ fn section(state: &StateFolder) -> Result<Handle> {
 fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Option<PartFolder>> {
     let gone = |why: &str| missing(&part.path, id, why);
     let root = workspace.find_folder(&workspace.root, part.path.as_path())?.ok_or_else(|| gone("is not there"))?;
-    let state = match StateFolder::find(&workspace.at(root))? {
-        StateLookup::State(state) => state,
-        StateLookup::Nothing => return Err(gone("has no state folder")),
-        StateLookup::Ignored(why) => return Err(gone(&format!("has a state folder that {why}"))),
-    };
-    let section = match private::open(&state.workspace, Name::new(&state.folder, PARTS))? {
-        Opening::Ours(section, _) => section,
-        Opening::Missing | Opening::Refused(_) => return Err(gone("has no parts of transactions")),
-    };
-    let Some(folder) = open_transaction(&state.workspace, &section, id)? else { return Ok(None) };
-    let stat = state.workspace.stat_handle(&folder)?;
-    if !part.folder.is_record_of(&stat.identity) {
-        return Err(gone("has a part of it that was copied there"));
+    let mut why = "has no state folder".to_owned();
+    let mut was_removed = false;
+    // Each of them: another one may be in use by now.
+    for found in lookup::all(&workspace.at(root))? {
+        let state = match found {
+            StateLookup::State(state) => state,
+            StateLookup::Nothing => continue,
+            StateLookup::Ignored(_, ignored) => {
+                why = format!("has a state folder that {ignored}");
+                continue;
+            }
+        };
+        let section = match private::open(&state.workspace, Name::new(&state.folder, PARTS))? {
+            Opening::Ours(section, _) => section,
+            Opening::Missing | Opening::Refused(_) => {
+                "has no parts of transactions".clone_into(&mut why);
+                continue;
+            }
+        };
+        let Some(folder) = open_transaction(&state.workspace, &section, id)? else {
+            was_removed = true;
+            continue;
+        };
+        let stat = state.workspace.stat_handle(&folder)?;
+        if !part.folder.is_record_of(&stat.identity) {
+            "has a part of it that was copied there".clone_into(&mut why);
+            continue;
+        }
+        let place = PartPlace { path: part.path.clone(), state };
+        return Ok(Some(PartFolder { place, section, folder, stat }));
     }
-    let place = PartPlace { path: part.path.clone(), state };
-    Ok(Some(PartFolder { place, section, folder, stat }))
+    if was_removed { Ok(None) } else { Err(gone(&why)) }
 }
 
 /// The error where the part of a transaction is not there.

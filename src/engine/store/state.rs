@@ -1,86 +1,38 @@
-//! The state folder `.txedit` and its sections.
+//! The state folder of a workspace.
 
 mod swapping;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::births;
 use super::files::{read_small, replace};
+use super::home::{self, Home};
+pub(crate) use super::lookup::StateLookup;
 use super::parts::PARTS;
 use super::private::{self, Opening};
+pub(crate) use super::section::Section;
 use super::view_folder::VIEWS;
 use super::workspace::Workspace;
-use crate::errno;
-use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileSystem, Handle, Name, Stat};
 use crate::identity::Identity;
 use crate::journal::SwapMethod;
 use crate::path::{STATE_FOLDER, shown};
-
-/// A folder in the state folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
-    /// Transactions that are being committed.
-    Transactions,
-    /// Transactions that are staged over several calls.
-    Open,
-    /// Committed transactions, with their originals.
-    History,
-    /// Contents that a rollback must not delete.
-    Kept,
-    /// Folders that are about to be deleted.
-    Trash,
-}
-
-impl Section {
-    pub(crate) const ALL: [Self; 5] = [Self::Transactions, Self::Open, Self::History, Self::Kept, Self::Trash];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Transactions => "txn",
-            Self::Open => "open",
-            Self::History => "history",
-            Self::Kept => "kept",
-            Self::Trash => "trash",
-        }
-    }
-
-    /// The error where this section already has a folder `goal` of the transaction's name; it names the way out.
-    pub(crate) fn is_taken(self, id: &str, goal: PathBuf) -> Error {
-        let id_again = || id.to_owned();
-        let (way_out, steps) = match self {
-            Self::Kept => (
-                "look what is in it, then drop it or move it away",
-                vec![NextStep::ListKept, NextStep::DropKept { id: id_again() }],
-            ),
-            Self::History => (
-                "it was finished there, and a restored backup brought it back here; look at the files, then discard this \
-                 one",
-                vec![NextStep::Discard { id: id_again() }],
-            ),
-            Self::Trash => (
-                "the first commit after it has been there for a minute deletes it; try again then, or move it away",
-                Vec::new(),
-            ),
-            Self::Transactions | Self::Open => ("look what is in it, then move it away", Vec::new()),
-        };
-        let message = format!("{} is there already: {way_out}", goal.display());
-        let error = Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).with_next(steps);
-        error.outcome_is(Outcome::Unchanged)
-    }
-}
 
 /// An open state folder that belongs to this user alone.
 #[derive(Debug, Clone)]
 pub(crate) struct StateFolder {
     /// The workspace that it belongs to.
     pub workspace: Workspace,
-    /// `.txedit`.
+    /// Its place.
+    pub home: Home,
+    /// The folder itself.
     pub folder: Handle,
-    /// The metadata of `.txedit` when it was opened.
+    /// Its metadata when it was opened.
     pub stat: Stat,
     /// The content of the file `id`: the workspace's random id and the identities that were probed. It is read only
     /// before a commit, or where another user could have put the state folder in its place.
@@ -97,41 +49,6 @@ pub(crate) struct StateFolder {
     system: OnceLock<FileSystem>,
     /// True if a sync has failed on it.
     sync_failed: Arc<AtomicBool>,
-}
-
-/// The result of looking for `.txedit`.
-#[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
-pub(crate) enum StateLookup {
-    Nothing,
-    State(StateFolder),
-    /// Not to be trusted; the reason is what follows its name.
-    Ignored(String),
-}
-
-impl StateLookup {
-    /// The state folder; `None` where there is none, an error where it is not to be trusted.
-    pub(crate) fn trusted(&self, workspace: &Workspace) -> Result<Option<&StateFolder>> {
-        match self {
-            Self::State(state) => Ok(Some(state)),
-            Self::Nothing => Ok(None),
-            Self::Ignored(why) => {
-                let path = workspace.path_of(STATE_FOLDER);
-                let message = format!("{} {why}", path.display());
-                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
-            }
-        }
-    }
-
-    /// Verifies that this folder is still the one at `.txedit`, and looks for it again if not. What was found before
-    /// locks were taken, or before a caller reviewed a plan, may be gone or be another user's by now.
-    pub(crate) fn verify(&mut self, workspace: &Workspace) -> Result<()> {
-        match self {
-            Self::State(state) if state.is_in_place()? => {}
-            _ => *self = StateFolder::find(workspace)?,
-        }
-        Ok(())
-    }
 }
 
 /// The digits of the random part of an id.
@@ -151,40 +68,47 @@ const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
 
 impl StateFolder {
-    /// Finds the state folder of the workspace's root.
-    pub(crate) fn find(workspace: &Workspace) -> Result<StateLookup> {
-        let root = &workspace.root;
-        let (folder, stat) = match private::open_by(workspace, Name::new(root, STATE_FOLDER), workspace.protocol)? {
+    /// Finds the state folder at a place.
+    pub(crate) fn find_at(workspace: &Workspace, home: Home) -> Result<StateLookup> {
+        let ignored = |why: String| Ok(StateLookup::Ignored(home.path(), why));
+        let (folder, stat) = match private::open_by(workspace, home.name(), workspace.protocol)? {
             Opening::Missing => return Ok(StateLookup::Nothing),
-            Opening::Refused(refusal) => return Ok(StateLookup::Ignored(refusal.to_string())),
+            Opening::Refused(refusal) => return ignored(refusal.to_string()),
             Opening::Ours(folder, stat) => (folder, stat),
         };
-        let root_stat = workspace.stat_handle(root)?;
-        let probed = [stat.identity, root_stat.identity];
+        home.check_mount(workspace, &stat)?;
+        let root_stat = workspace.stat_handle(&workspace.root)?;
+        let is_shared = |folder: &Stat| private::is_shared(folder, stat.user);
+        let may_be_brought = home.is_named()
+            || is_shared(&root_stat)
+            || home.is_in_git() && is_shared(&workspace.stat_handle(&home.folder)?);
         let mut state = Self {
             workspace: workspace.clone(),
+            probed: [stat.identity, root_stat.identity],
+            home,
             folder,
             stat,
             id: String::new(),
             swap: SwapMethod::Exchange,
             only_overwrites: false,
-            probed,
             fresh: false,
             system: OnceLock::new(),
             sync_failed: Arc::default(),
         };
-        if private::is_shared(&root_stat, state.stat.user) {
+        if may_be_brought || state.home.needs_id() {
             state.read_id()?;
-            if let Some(why) = state.brought_here()? {
-                return Ok(StateLookup::Ignored(why.to_owned()));
-            }
         }
-        Ok(StateLookup::State(state))
+        if state.home.needs_id() && !state.is_certainly_probed() {
+            return Ok(StateLookup::Nothing);
+        }
+        match may_be_brought.then(|| state.brought_here()).transpose()?.flatten() {
+            Some(why) => Ok(StateLookup::Ignored(state.home.path(), why.to_owned())),
+            None => Ok(StateLookup::State(state)),
+        }
     }
 
-    /// A warning if `.txedit` no longer leads to this folder, in which the record of `what` is.
+    /// A warning if its name no longer leads to this folder, in which the record of `what` is.
     pub(crate) fn displaced(&self, what: &str) -> Option<String> {
-        let state = self.workspace.root.path().join(STATE_FOLDER);
         let why = match self.is_in_place() {
             Ok(true) => return None,
             Ok(false) => "another program moved it, or changed its owner or mode".to_owned(),
@@ -193,17 +117,34 @@ impl StateFolder {
         Some(format!(
             "{} is no longer the folder in which {what} is recorded: {why}; until that is back, `undo`, `log` and `status` \
              know nothing of it",
-            shown(&state)
+            shown(&self.home.path())
         ))
     }
 
-    /// Returns whether the name `.txedit` still leads to this folder, which still belongs to this user alone.
-    fn is_in_place(&self) -> Result<bool> {
-        let there = self.workspace.stat(Name::new(&self.workspace.root, STATE_FOLDER))?;
+    /// Returns whether its name still leads to this folder, which still belongs to this user alone.
+    pub(crate) fn is_in_place(&self) -> Result<bool> {
+        let there = self.workspace.stat(self.home.name())?;
         // Its owner was this user when it was opened.
         let user = self.stat.user;
         let is_private = |there: &Stat| (self.workspace.protocol.is_private)(there.user, there.mode, user);
         Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
+    }
+
+    /// Returns whether this process may write in it, without writing: a sandbox may forbid what the mode allows.
+    pub(crate) fn is_writable(&self) -> Result<bool> {
+        match self.workspace.fs().open_to_write(Name::new(&self.folder, "id")) {
+            Err(e) if is_denied(&e) => Ok(false),
+            // It was not completed yet.
+            Err(e) if errno::is_missing(&e) => self.workspace.may_write(self.home.name()),
+            // Any other failure is told by the command that writes.
+            Ok(_) | Err(_) => Ok(true),
+        }
+    }
+
+    /// The number of committed transactions.
+    pub(crate) fn committed(&self) -> Result<usize> {
+        let Some(history) = self.section(Section::History)? else { return Ok(0) };
+        Ok(list_ids(&self.workspace, &history)?.len())
     }
 
     /// The reason not to use a state folder that is ours, but that another user may have put here: its transactions
@@ -245,42 +186,48 @@ impl StateFolder {
         Ok(())
     }
 
-    /// The state folder of the root, made where none was found. On failure nothing of it is left behind.
+    /// The state folder, made at the best place where none was found. On failure nothing of it is left behind.
     pub(crate) fn ensure(workspace: &Workspace, found: StateLookup) -> Result<Self> {
-        let root = &workspace.root;
         match found {
             StateLookup::State(mut state) => {
                 state.read_id()?;
                 return if state.is_probed() { Ok(state) } else { state.complete() };
             }
-            StateLookup::Ignored(why) => {
-                let path = root.path().join(STATE_FOLDER);
+            StateLookup::Ignored(path, why) => {
                 let message =
                     format!("{} {why}: one user for a workspace; move it away or use another --root", path.display());
                 return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
             }
             StateLookup::Nothing => {}
         }
-        let name = Name::new(root, STATE_FOLDER);
-        match workspace.fs().make_folder(name, PRIVATE) {
-            Err(e) if errno::is_taken(&e) => return Self::ensure_again(workspace),
-            other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
+        let mut homes = home::to_make(workspace)?.into_iter().peekable();
+        while let Some(home) = homes.next() {
+            let is_last = homes.peek().is_none();
+            match workspace.fs().make_folder(home.name(), PRIVATE) {
+                // Another process has just made it, and its `id` may not be there yet; or it cannot be written here.
+                Err(e) if errno::is_taken(&e) => match Self::find_at(workspace, home)? {
+                    StateLookup::State(state) if is_last || state.is_writable()? => return state.complete(),
+                    _ => {}
+                },
+                Err(e) if is_denied(&e) && !is_last => {}
+                Err(e) => return Err(Error::io("make the state folder", home.path(), e)),
+                Ok(()) => return Self::complete_new(workspace, &home),
+            }
         }
+        Err(came_and_went(workspace.path_of(STATE_FOLDER)))
+    }
+
+    /// Completes a folder that was just made.
+    fn complete_new(workspace: &Workspace, home: &Home) -> Result<Self> {
         // It is looked up like any other: another program may have put something in its place.
-        let StateLookup::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
+        let StateLookup::State(state) = Self::find_at(workspace, home.clone())? else {
+            return Err(came_and_went(home.path()));
+        };
         let state = Self { fresh: true, ..state };
         state.complete().inspect_err(|_| {
             // Only if it is still empty: a failed probe leaves nothing in it, and anything else is not ours.
-            drop(workspace.fs().remove_folder(name));
+            drop(workspace.fs().remove_folder(home.name()));
         })
-    }
-
-    /// Another process has just made the state folder; its `id` may not be there yet.
-    fn ensure_again(workspace: &Workspace) -> Result<Self> {
-        match Self::find(workspace)? {
-            StateLookup::State(state) => state.complete(),
-            _ => Err(came_and_went(&workspace.root)),
-        }
     }
 
     /// Returns whether exchanging names was probed in this very folder, for this very root. A copy of a workspace has
@@ -288,6 +235,11 @@ impl StateFolder {
     fn is_probed(&self) -> bool {
         let is_bound = |keeps_numbers| (self.workspace.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
         is_bound(true) || is_bound(false)
+    }
+
+    /// The same where no other folder can have these identities.
+    fn is_certainly_probed(&self) -> bool {
+        self.probed.iter().all(|identity| identity.born.is_some()) && self.is_probed()
     }
 
     fn spell_probed(&self, keeps_numbers: bool) -> String {
@@ -322,7 +274,7 @@ impl StateFolder {
         let text = format!("{}{method}\n", self.id);
         // A process that finds the id takes the folder for durable. So its name must be durable first, since the
         // process that made it may be killed at once.
-        self.workspace.sync(&self.workspace.root)?;
+        self.home.sync(&self.workspace)?;
         replace(&self.workspace, &self.folder, "id", text.as_bytes())?;
         Ok(self)
     }
@@ -397,7 +349,7 @@ impl StateFolder {
         make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         // Durable before anything is moved into it: a power loss that takes its name would take the originals with it.
         self.workspace.sync(&self.folder)?;
-        self.whole_section(section)?.ok_or_else(|| came_and_went(&self.workspace.root))
+        self.whole_section(section)?.ok_or_else(|| came_and_went(self.home.path()))
     }
 
     /// Describes each section, and each folder with the name of a transaction, that is not ours and is left alone. For
@@ -458,9 +410,13 @@ pub(crate) fn list_ids(workspace: &Workspace, folder: &Handle) -> Result<Vec<Str
     Ok(ids)
 }
 
-fn came_and_went(root: &Handle) -> Error {
-    let path = root.path().join(STATE_FOLDER);
-    Error::new(ErrorKind::ConcurrentModification, "the state folder appeared and vanished; try again").at(path)
+fn came_and_went(path: impl AsRef<Path>) -> Error {
+    Error::new(ErrorKind::ConcurrentModification, "the state folder appeared and vanished; try again").at(path.as_ref())
+}
+
+/// Returns whether nothing can be written in a folder by this process.
+fn is_denied(error: &std::io::Error) -> bool {
+    matches!(errno::of(error), Some(Errno::ACCESS | Errno::PERM | Errno::ROFS))
 }
 
 /// Opens the folder of a transaction in a section; `None` where it is missing or not ours.

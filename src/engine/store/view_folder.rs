@@ -10,7 +10,6 @@ use super::{id, workspace::Workspace};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name};
-use crate::path::STATE_FOLDER;
 
 /// The folder in the state folder, which is there only while there are views.
 pub(crate) const VIEWS: &str = "view";
@@ -61,9 +60,10 @@ impl<'a> ViewFolder<'a> {
         Ok(of(&self.upper)?.zip(of(&self.work)?))
     }
 
-    /// Its path in the workspace.
+    /// Its path, relative to the root where it is in there.
     pub(crate) fn path(&self) -> PathBuf {
-        [STATE_FOLDER, VIEWS, &self.id].iter().collect()
+        let state = self.state.home.path();
+        state.strip_prefix(self.state.workspace.root.path()).unwrap_or(&state).join(VIEWS).join(&self.id)
     }
 
     /// The folder of what is written: a copy has everything in it.

@@ -28,11 +28,13 @@ pub(crate) struct Workspace {
     user_state: Option<Arc<Path>>,
     /// True if files may be overwritten where nothing else can be done.
     pub overwrites: bool,
+    /// The state folder that the caller named, absolute or relative to the root.
+    named_state: Option<Arc<Path>>,
 }
 
 impl Workspace {
     pub(crate) fn new(fs: Arc<dyn Fs>, root: Handle, protocol: &'static Protocol) -> Self {
-        Self { fs, root, protocol, user_state: None, overwrites: false }
+        Self { fs, root, protocol, user_state: None, overwrites: false, named_state: None }
     }
 
     /// This workspace for a user whose states are in a folder.
@@ -50,9 +52,19 @@ impl Workspace {
         self.user_state.as_deref()
     }
 
-    /// The workspace of another root, on the same file system.
+    /// This workspace with its state in a folder that the caller named.
+    pub(crate) fn with_named_state(self, folder: Option<&Path>) -> Self {
+        Self { named_state: folder.map(Arc::from), ..self }
+    }
+
+    /// The state folder that the caller named.
+    pub(crate) fn named_state(&self) -> Option<&Path> {
+        self.named_state.as_deref()
+    }
+
+    /// The workspace of another root, on the same file system, whose state folder was not named.
     pub(crate) fn at(&self, root: Handle) -> Self {
-        Self { root, ..self.clone() }
+        Self { root, named_state: None, ..self.clone() }
     }
 
     /// The file system itself, which returns the system's own errors.

@@ -16,12 +16,13 @@ use std::path::Path;
 use super::history::stored_report::ReportSource;
 use super::report::{FileReport, Report};
 use super::store::lock::Locks;
+use super::store::lookup;
 use super::store::snapshot::Snapshot;
 use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
 use crate::commit::protocol::Protocol;
 use crate::error::{Detail, Error, ErrorKind, NextStep, Result};
-use crate::path::{STATE_FOLDER, shown};
+use crate::path::shown;
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use execute::Committed;
@@ -123,19 +124,24 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The warning of the first commit: the state folder is included when the workspace is packed.
-fn keeps_history(root: &Path) -> String {
-    let state = shown(&root.join(STATE_FOLDER));
-    format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
+/// The warnings of the first commit: a state folder among the files is included when the workspace is packed, and another
+/// one may have older transactions.
+fn warnings_of_first(state: &StateFolder) -> Vec<String> {
+    let is_packed = state.home.is_in_root();
+    let path = shown(&state.home.path());
+    let packed =
+        format!("{path} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)");
+    let unseen = lookup::unseen(&state.workspace, &StateLookup::State(state.clone()));
+    is_packed.then_some(packed).into_iter().chain(unseen.unwrap_or_default()).collect()
 }
 
 impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { mut prepared, locks, mut found } = ready;
-        // The transaction may have been held for long: the folder that is at `.txedit` now counts. One that appeared
+        // The transaction may have been held for long: the state folder that is there now counts. One that appeared
         // meanwhile is found when ours cannot be made.
-        if let StateLookup::State(_) | StateLookup::Ignored(_) = found {
+        if let StateLookup::State(_) | StateLookup::Ignored(..) = found {
             found.verify(&self.workspace)?;
         }
         // Before the state folder is made, so that a refusal leaves nothing behind.
@@ -166,7 +172,8 @@ impl Engine {
             Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
         }
         match state.tag() {
-            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
+            Ok(true) => committed.warnings.extend(warnings_of_first(&state)),
+            Ok(false) => {}
             Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
         }
         for place in &places {

@@ -47,7 +47,9 @@ impl Layers {
         let lower = File::from(folder(root)?);
         let beneath = |name: &str| {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            // A state folder outside of the workspace has an absolute path.
+            let beneath = if layers.is_absolute() { ResolveFlags::empty() } else { ResolveFlags::BENEATH };
+            let resolve = beneath | ResolveFlags::NO_SYMLINKS;
             Ok::<_, io::Error>(File::from(openat2(&lower, layers.join(name), flags, Mode::empty(), resolve)?))
         };
         let (upper, work) = (beneath("upper")?, beneath("work")?);

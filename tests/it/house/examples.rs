@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 25] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 26] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -36,6 +36,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 25] = [
     ("docs/mcp.md", "Clients", "json", 6, "examples::every_client_starts_a_server_that_answers"),
     ("docs/mcp.md", "Clients", "toml", 1, "examples::every_client_starts_a_server_that_answers"),
     ("docs/mcp.md", "HTTP", "sh", 1, "examples::the_http_server_starts_as_told"),
+    ("docs/packers.md", "", "sh", 1, "not run: it installs packers, and takes some minutes"),
     ("docs/performance.md", "How fast it is", "sh", 1, "not run: it takes an hour and brings other programs"),
     ("docs/performance.md", "Benchmarks", "sh", 1, "not run: `cargo test` runs each benchmark once"),
     ("docs/plan.md", "Folders and symlinks", "json", 1, "examples::the_folders_of_the_page_come_and_go"),

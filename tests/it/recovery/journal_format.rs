@@ -151,7 +151,9 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         let why = refusal(line, from, to);
         assert!(matches!(why, Corrupt::Unexpected { line: at, .. } if at == line), "{to}: {why}");
     }
-    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":6"), Corrupt::Version(6));
+    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":7"), Corrupt::Version(7));
+    let parts = "other file systems, by their paths, in a journal that has some";
+    assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":6"), Corrupt::Unexpected { line: 1, expected: parts.to_owned() });
     // The version and what it is for say the same.
     let swap = "a way in which slots and targets change places";
     assert_eq!(refusal(1, "\"txedit\":3", "\"txedit\":4"), Corrupt::Unexpected { line: 1, expected: swap.to_owned() });

@@ -40,6 +40,12 @@ pub(super) const TABLE: &[DescribedJson] = &[
     described("kept list", "kept list", &["kept list"], written::<history::KeptList>),
     described("kept drop", "kept drop", &["kept drop"], written::<kept::DroppedJson<'_>>),
     described("history prune", "history prune", &["history prune"], written::<history::PrunedJson>),
+    described(
+        "history move",
+        "history move: where the state folder was and is",
+        &["history move"],
+        written::<history::MovedJson>,
+    ),
     described("journal", "journal: a journal that verifies", &["journal"], written::<journal::JournalJson<'_>>),
     described("doctor", "doctor: what a file system guarantees", &["doctor"], written::<doctor::DoctorJson<'_>>),
     described("torture", "doctor --torture", &["doctor --torture"], written::<torture::Tally>),

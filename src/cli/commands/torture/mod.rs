@@ -22,7 +22,7 @@ pub(super) use child::run as run_child;
 
 use crate::cli::exit;
 use crate::cli::failure::Failure;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, STATE_DIR};
 use crate::cli::output::{Answer, BAD, GOOD, count, styled};
 use crate::cli::progress::CallProgress;
 use crate::cli::signals;
@@ -120,12 +120,13 @@ impl<'a> Torture<'a> {
         let mut files = TortureFiles::new();
         let request = work::next(&mut files, &mut dice);
         let cancel = signals::cancel_token()?;
-        Engine::open_with(&workspace, options.settings())?.apply(&request, Run::default().cancelled_by(&cancel))?;
+        Engine::open_with(&workspace, options.scratch_settings())?
+            .apply(&request, Run::default().cancelled_by(&cancel))?;
         Ok(Self { options, workspace, files, dice, each, tally: Tally::default() })
     }
 
     fn engine(&self) -> Result<Engine> {
-        Engine::open_with(&self.workspace, self.options.settings())
+        Engine::open_with(&self.workspace, self.options.scratch_settings())
     }
 
     fn round(&mut self) -> Result<()> {
@@ -205,7 +206,7 @@ impl<'a> Torture<'a> {
     fn start(&self, seed: u64) -> Result<Child> {
         let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
         let mut command = Command::new(&program);
-        command.arg("--root").arg(&self.workspace).args(self.options.for_children());
+        command.arg("--root").arg(&self.workspace).args(self.options.for_children()).env_remove(STATE_DIR);
         command
             .arg("torture-child")
             .arg(seed.to_string())

@@ -13,6 +13,7 @@ use super::child::READY;
 use super::stage::{Stage, TourContents};
 use super::{TourFacts, off, off_at};
 use crate::cli::args::StopAt;
+use crate::cli::options::STATE_DIR;
 use crate::cli::output::{GOOD, NOTE, styled};
 use crate::digest::Digest;
 use crate::engine::RecoverOptions;
@@ -80,7 +81,7 @@ fn start(stage: &Stage<'_>, stop: StopAt) -> Result<Child> {
     let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
     let stop = stop.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let mut command = Command::new(&program);
-    command.arg("--root").arg(stage.root()).args(stage.options.for_children());
+    command.arg("--root").arg(stage.root()).args(stage.options.for_children()).env_remove(STATE_DIR);
     command.arg("tour-child").arg(plan).arg(stop);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().map_err(|e| Error::io("start", &program, e))

@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
 
     /// A new engine of the workspace, as in each start of the program.
     pub(super) fn engine(&self) -> Result<Engine> {
-        Engine::open_with(self.root(), self.options.settings())
+        Engine::open_with(self.root(), self.options.scratch_settings())
     }
 
     /// Begins a step.

@@ -149,12 +149,17 @@ impl TransactionFolder<'_> {
 
     /// Returns whether a path of the workspace still leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
-        let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
+        self.leads_from(&self.workspace().root, path, folder)
+    }
+
+    /// The same of a path in a folder.
+    pub(crate) fn leads_from(&self, base: &Handle, path: &Path, folder: &Identity) -> Result<bool> {
+        let there = self.workspace().fs().open_beneath(base, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
             // Nothing is there, or something that is not a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
-            Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
+            Err(e) => Err(Error::io("look at", base.path().join(path), e)),
         }
     }
 

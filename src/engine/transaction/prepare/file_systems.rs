@@ -6,6 +6,7 @@ use std::path::Path;
 use super::preflight::check_durable;
 use super::prepared::Prepared;
 use crate::engine::Engine;
+use crate::engine::store::lookup;
 use crate::engine::store::parts::{PartPlace, sweep_orphans};
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::store::workspace::Workspace;
@@ -83,7 +84,7 @@ impl Engine {
         for path in tops {
             let folder = self.workspace.open_beneath(&self.workspace.root, path.as_path())?;
             let there = self.workspace.at(folder);
-            let found = StateFolder::find(&there)?;
+            let found = lookup::find(&there)?;
             places.push(PartPlace { path, state: StateFolder::ensure(&there, found)?.swapping(swap)? });
         }
         check_moves(&state, &places)?;

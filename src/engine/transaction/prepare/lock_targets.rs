@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::resolve::{Folders, LastLink, ResolvedPath, Resolver};
 use crate::engine::recovery;
+use crate::engine::recovery::cannot_write;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
 use crate::engine::store::lock::{Locks, Patience};
@@ -140,6 +141,9 @@ impl Engine {
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<()> {
+        if !touching.state.is_writable()? {
+            return Err(self.in_the_way(touching, &cannot_write(&touching.state), Vec::new()));
+        }
         let options = RecoverOptions::default();
         let done = recovery::recover_one(&touching.state, &touching.id, options, patience, run, &mut |_| {});
         let done = done.map_err(|error| match error.kind() {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::limits;
-use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
-use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
+use crate::path::bounds::{Barred, Bounds, is_repository, lead_into_state};
+use crate::path::{AskedPath, PathProblem, RelPath};
 
 mod links;
+mod states;
 
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
@@ -172,6 +173,9 @@ impl<'a> Resolver<'a> {
                 let kind = if stat.mount_root { FileKind::Special } else { stat.kind };
                 if kind == FileKind::Folder {
                     self.check_bounds(&inner, inner.as_path())?;
+                    if self.is_state(inner.as_path())? {
+                        return Err(refused(PathProblem::StateFolder, inner.as_path()));
+                    }
                     todo.push(inner.clone());
                 }
                 within.push((inner, kind));
@@ -233,6 +237,7 @@ impl<'a> Resolver<'a> {
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 PathStep::There(mut place) => {
                     self.check_repositories(&place, path)?;
+                    self.check_states(&place, path)?;
                     place.is_link = is_link;
                     return Ok(place);
                 }
@@ -248,6 +253,7 @@ impl<'a> Resolver<'a> {
                 }
                 PathStep::Link(place) if last.is_itself() || self.is_taken(&rel, last) => {
                     self.check_repositories(&place, path)?;
+                    self.check_states(&place, path)?;
                     return Ok(place);
                 }
                 PathStep::Link(_) => {
@@ -280,7 +286,7 @@ impl<'a> Resolver<'a> {
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
         let beneath = real.strip_prefix(self.workspace.root.path()).map_err(|_| self.outside(path))?;
         // The target of a symlink must obey the same rule as a path of the request.
-        if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
+        if lead_into_state(beneath.iter().map(OsStrExt::as_bytes)) {
             return Err(refused(PathProblem::StateFolder, path));
         }
         RelPath::new(beneath).map_err(|problem| refused(problem, path))

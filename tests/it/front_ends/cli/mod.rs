@@ -39,6 +39,7 @@ mod root;
 mod schemas;
 mod settings;
 mod starved;
+mod state_folder;
 mod told;
 mod torture;
 mod tour;

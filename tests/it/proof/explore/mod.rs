@@ -3,6 +3,7 @@
 mod barriers;
 pub(crate) mod contended;
 mod gate;
+mod in_git;
 pub(crate) mod in_place;
 mod inodes;
 pub(crate) mod open;

@@ -1,0 +1,53 @@
+//! `history move`.
+
+use super::*;
+
+#[test]
+fn it_is_moved_with_its_history_in_one_step() {
+    let here = Workspace::new();
+    here.write("a", "one\n");
+    here.run(&[&["--root", "."], &EDIT[..]].concat()).exits(0);
+    let moving = ["--json", "--root", ".", "history", "move"];
+    let refused = here.run(&moving);
+    assert!(refused.exits(2).json()["error"].as_str().unwrap().contains("no git folder"), "{refused:?}");
+    make_repository(&here, ".git");
+    let id = fs::read(here.path().join(".txedit/id")).unwrap();
+    let json = here.run(&moving).exits(0).json();
+    let [from, to] = [".txedit", ".git/txedit"].map(|name| here.path().join(name));
+    assert_eq!((json["from"].as_str(), json["to"].as_str()), (from.to_str(), to.to_str()));
+    assert_eq!(both(&here), [None, Some(1)]);
+    assert_eq!(fs::read(to.join("id")).unwrap(), id);
+    let again = here.run(&moving);
+    assert!(again.exits(2).json()["error"].as_str().unwrap().contains("already"), "{again:?}");
+    here.run(&["undo"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
+    assert_eq!(fs::read(to.join("id")).unwrap(), id, "it is the same workspace");
+}
+
+#[test]
+fn two_are_told_and_not_mixed() {
+    let here = repository(".");
+    here.run(&EDIT).exits(0);
+    fs::create_dir(here.path().join(".txedit")).unwrap();
+    // The answer that begins another history names the first one.
+    let ran = here.run(&BACK);
+    assert!(warnings(&ran).contains(".git/txedit holds 1 more committed transaction, which"), "{ran:?}");
+    assert_eq!(both(&here), [Some(1), Some(1)]);
+    let status = here.run(&["status", "--json"]);
+    assert!(warnings(&status).contains(".git/txedit holds 1 more committed transaction, which"), "{status:?}");
+    let refused = here.run(&["history", "move"]);
+    assert!(refused.exits(2).stderr.contains("two state folders"), "{refused:?}");
+    assert_eq!(both(&here), [Some(1), Some(1)]);
+}
+
+#[test]
+fn what_was_interrupted_is_recovered_before() {
+    let (here, id) = interrupted::killed_with(Workspace::new(), None);
+    assert!(here.path().join(".txedit/txn").join(&id).exists());
+    make_repository(&here, ".git");
+    here.run(&["history", "move"]).exits(0);
+    assert_eq!(interrupted::contents(&here), ["new"; 5]);
+    assert_eq!(both(&here), [None, Some(1)]);
+    here.run(&["undo", &id]).exits(0);
+    assert_eq!(interrupted::contents(&here), ["old"; 5]);
+}
