@@ -45,8 +45,9 @@ pub(crate) struct Staging<'a> {
     ready: VecDeque<Result<StagedFile>>,
     /// Staged files and folders, open, if there are few enough to be synced one by one.
     files: Vec<Handle>,
-    /// Entries whose original has a copy, or is overwritten, until the journal has its name.
-    copies: Vec<EntryIndex>,
+    /// Entries whose original has a copy, or is overwritten, until the journal has its name, each with the folder of its slot:
+    /// the last may not be recorded yet.
+    copies: Vec<(EntryIndex, Handle)>,
     /// The attributes that every file made in a folder of slots inherits, by its part.
     handed_on: HashMap<Option<usize>, Attributes>,
     hidden: Option<Handle>,
@@ -259,9 +260,9 @@ impl<'a> Staging<'a> {
     /// Frees the disk space of the slots at once. What cannot be deleted now is deleted with the folder.
     fn delete_unnamed(&mut self) {
         self.ready.clear();
-        for entry in std::mem::take(&mut self.copies) {
+        for (entry, folder) in std::mem::take(&mut self.copies) {
             for name in [original_name(entry), new_name(entry)] {
-                self.transaction.workspace().fs().unlink(Name::new(self.transaction.slots_of(entry), &name)).ok();
+                self.transaction.workspace().fs().unlink(Name::new(&folder, &name)).ok();
             }
         }
         for entry in EntryIndex::first(std::mem::take(&mut self.unnamed)) {

@@ -141,7 +141,7 @@ impl Staging<'_> {
         }
         let copy = self.stage_copy(&original_name(entry), planned, snapshot, prepared, cancel)?;
         copy.guard.disarm();
-        self.copies.push(entry);
+        self.copies.push((entry, self.transaction.slots.of(&planned.path).clone()));
         self.files.extend(copy.file);
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Staging<'_> {
         let Some(target) = &prepared.targets[entry] else { unreachable!("what is overwritten was read") };
         let staged = self.stage_one(entry, &new_name(entry), new, prepared, cancel)?;
         staged.guard.disarm();
-        self.copies.push(entry);
+        self.copies.push((entry, self.transaction.slots.of(&planned.path).clone()));
         self.files.extend(staged.file);
         let copy = self.stage_copy(&slot_name(entry), planned, target, prepared, cancel)?;
         copy.guard.disarm();

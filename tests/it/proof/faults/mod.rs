@@ -8,7 +8,7 @@ mod several;
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Injected, Script, Violation};
 
 use crate::proof::explore::stepwise::step_by_step;
-use crate::proof::explore::{as_on_fuse, in_place, open, scripts, seeded};
+use crate::proof::explore::{as_on_fuse, in_place, open, scripts, seeded, several as two_systems};
 use crate::support::is_full;
 
 fn explorer() -> Explorer {
@@ -79,6 +79,13 @@ fn files_that_can_only_be_overwritten_keep_the_promise_whatever_call_fails() {
         check(&script, explorer().inject(&script, None, share(4)), 100);
         check(&script, explorer().inject_into_recovery(&script, share(128)), 50);
     }
+}
+
+#[test]
+fn files_on_two_file_systems_keep_the_promise_whatever_call_fails() {
+    let script = two_systems::three();
+    check(&script, explorer().inject(&script, None, share(2)), 300);
+    check(&script, explorer().inject_into_recovery(&script, share(64)), 100);
 }
 
 #[test]
