@@ -209,7 +209,12 @@ fn the_syncs_of_all_folders_together_are_missed() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 38] = [
+const SYNCS: [(&str, &str, &str); 39] = [
+    (
+        "state_move.rs",
+        "move_to",
+        "none: without them a power loss leaves the folder where it was, whole, and every command finds it",
+    ),
     ("store/folder.rs", "sync_part", "a_file_system_that_no_barrier_makes_durable_is_noticed"),
     ("store/parts.rs", "sync_names", "a_part_that_is_not_durable_before_the_journal_has_its_name_is_noticed"),
     ("store/parts.rs", "remove", "a_part_that_comes_back_without_its_transaction_is_noticed"),
@@ -245,13 +250,13 @@ const SYNCS: [(&str, &str, &str); 38] = [
     ("history/kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "a_trash_emptied_before_a_sync_is_noticed"),
     ("open/store.rs", "save", "staged_edits_that_are_not_synced_are_noticed"),
-    ("history/prune.rs", "prune", "a_trash_emptied_before_a_sync_is_noticed"),
+    ("history/prune.rs", "prune_whole", "a_trash_emptied_before_a_sync_is_noticed"),
     ("recovery/mod.rs", "recover_one", "a_recovery_without_its_first_sync_is_noticed"),
     ("recovery/all.rs", "recover_all", "a_trash_emptied_before_a_sync_is_noticed"),
     ("recovery/named.rs", "recover_named", "a_trash_emptied_before_a_sync_is_noticed"),
     ("recovery/named.rs", "discard", "content_kept_and_not_synced_before_the_report_is_noticed"),
     ("transaction/stage/texts.rs", "sync_journal", "a_journal_that_is_not_synced_is_noticed"),
-    ("store/state.rs", "complete", "each_sync_of_what_a_first_commit_makes_is_missed"),
+    ("store/home.rs", "sync", "each_sync_of_what_a_first_commit_makes_is_missed"),
     ("store/state.rs", "need_section", "a_section_made_again_and_not_synced_is_noticed"),
     ("rollback/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
     ("store/folder.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_state_and_a_sync_is_noticed"),
