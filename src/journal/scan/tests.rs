@@ -98,7 +98,7 @@ fn anything_after_the_seal_is_refused() {
 
 #[test]
 fn another_version_is_named_as_one() {
-    assert_eq!(scan(&chained(&[r#"{"txedit":6,"whatever":[]}"#])), Err(Corrupt::Version(6)));
+    assert_eq!(scan(&chained(&[r#"{"txedit":7,"whatever":[]}"#])), Err(Corrupt::Version(7)));
 }
 
 /// Lines with valid digests.
