@@ -25,8 +25,7 @@ pub(crate) struct GivenBack {
 
 /// The metadata of the folder that an entry of a committed transaction removed.
 pub(crate) fn removed_metadata(workspace: &Workspace, loaded: &Loaded, entry: EntryIndex) -> Result<Metadata> {
-    let slots = loaded.slots(workspace)?;
-    let folder = slots.of(&loaded.journal.entries[entry].path);
+    let folder = loaded.slots_of(workspace, entry)?;
     metadata_of(workspace, &workspace.open_beneath(folder, slot_name(entry))?)
 }
 

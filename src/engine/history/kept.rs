@@ -11,7 +11,7 @@ use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
 use crate::engine::store::folder::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::parts::SlotFolders;
+use crate::engine::store::parts::{SlotFolders, is_away};
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
@@ -163,8 +163,12 @@ pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
         let stat = state.workspace.stat_handle(&folder)?;
         let found = match listed(&state.workspace, &folder, &stat)? {
             Some((journal, journal_state)) => match contents(state, &folder, (&journal, journal_state), &NEVER) {
-                // They are listed again once that is mounted.
-                Err(error) if error.kind() == ErrorKind::CrossDevice => Vec::new(),
+                // What it is, is told once that is mounted.
+                Err(error) if is_away(&error) => vec![error::KeptContent {
+                    path: error.path().map_or_else(|| folder.path().to_owned(), |path| state.workspace.path_of(path)),
+                    kept_path: folder.path().to_owned(),
+                    reason: error.message().to_owned(),
+                }],
                 found => found?.into_iter().map(|(_, kept)| kept).collect(),
             },
             None => Vec::new(),

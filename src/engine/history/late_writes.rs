@@ -10,7 +10,7 @@ use super::{Loaded, history};
 use crate::cancel::NEVER;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::parts::SlotFolders;
+use crate::engine::store::parts::{SlotFolders, is_away};
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{ErrorKind, Result};
@@ -229,8 +229,8 @@ pub(crate) fn is_captured(workspace: &Workspace, folder: &Handle, record: &Recor
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let folders = match loaded.slots(workspace) {
         // Its log is there nevertheless.
-        Err(error) if error.kind() == ErrorKind::CrossDevice => return Ok(vec![error.message().to_owned()]),
-        folders => folders?,
+        Err(error) if is_away(&error) => return Ok(vec![error.message().to_owned()]),
+        folders => folders?.clone(),
     };
     let slots = Slots::new(workspace, folders, &loaded.journal, JournalState::Done, false)?;
     Ok(slots.not_as_recorded()?.into_iter().map(|(entry, found)| slots.told(entry, found)).collect())
@@ -244,7 +244,7 @@ pub(crate) fn written_folders(workspace: &Workspace, loaded: &Loaded) -> Result<
     if removed.is_empty() {
         return Ok(Vec::new());
     }
-    let slots = Slots::new(workspace, loaded.slots(workspace)?, &loaded.journal, JournalState::Done, false)?;
+    let slots = Slots::new(workspace, loaded.slots(workspace)?.clone(), &loaded.journal, JournalState::Done, false)?;
     let mut warnings = Vec::new();
     for entry in removed {
         if slots.look(entry)? == SlotContent::Written {
@@ -283,7 +283,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
             continue;
         }
         let folders = match SlotFolders::open(&state.workspace, &folder, &journal.header) {
-            Err(error) if error.kind() == ErrorKind::CrossDevice => {
+            Err(error) if is_away(&error) => {
                 all.push(format!("in the trash: {}", error.message()));
                 continue;
             }

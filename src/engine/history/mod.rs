@@ -20,6 +20,7 @@ pub(super) mod untrusted;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::report::{Logged, Shown, ShownFile};
 use super::store::births;
@@ -34,7 +35,7 @@ use super::{Engine, Run};
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
-use crate::engine::store::parts::SlotFolders;
+use crate::engine::store::parts::{SlotFolders, is_away};
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -56,6 +57,8 @@ pub(crate) type OldAndNew = (Option<Vec<u8>>, Option<Vec<u8>>);
 pub(crate) struct Loaded {
     pub folder: Handle,
     pub journal: Journal,
+    /// The folders with its slots, once they were asked for.
+    slots: OnceLock<SlotFolders>,
 }
 
 /// An entry of history.
@@ -122,7 +125,9 @@ fn read(
         other => other?,
     };
     let (cause, why) = match found {
-        Some(Ok((Extract::Whole(journal), JournalState::Done))) => return Ok(Ok(Loaded { folder, journal })),
+        Some(Ok((Extract::Whole(journal), JournalState::Done))) => {
+            return Ok(Ok(Loaded { folder, journal, slots: OnceLock::new() }));
+        }
         Some(Ok((Extract::Whole(_), _))) => (UntrustedCause::Damaged, "is not marked as committed".to_owned()),
         Some(Ok((Extract::Beginning(_), _))) => {
             (UntrustedCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
@@ -139,7 +144,7 @@ pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     let Some((folder, header)) = open_ours(state, id)? else { return Ok(None) };
     let slots = match SlotFolders::open(&state.workspace, &folder, &header) {
         // What is not mounted takes no room here.
-        Err(error) if error.kind() == ErrorKind::CrossDevice => SlotFolders::new(folder, Vec::new()),
+        Err(error) if is_away(&error) => SlotFolders::new(folder, Vec::new()),
         slots => slots?,
     };
     let mut bytes = 0;
@@ -217,8 +222,17 @@ impl Loaded {
     }
 
     /// The folders with its slots.
-    pub(crate) fn slots(&self, workspace: &Workspace) -> Result<SlotFolders> {
-        SlotFolders::open(workspace, &self.folder, &self.journal.header)
+    pub(crate) fn slots(&self, workspace: &Workspace) -> Result<&SlotFolders> {
+        if let Some(slots) = self.slots.get() {
+            return Ok(slots);
+        }
+        let slots = SlotFolders::open(workspace, &self.folder, &self.journal.header)?;
+        Ok(self.slots.get_or_init(|| slots))
+    }
+
+    /// The folder with the slot of an entry.
+    pub(crate) fn slots_of(&self, workspace: &Workspace, entry: EntryIndex) -> Result<&Handle> {
+        Ok(self.slots(workspace)?.of(&self.journal.entries[entry].path))
     }
 
     /// The entries of whose original there is a copy, because its inode had other names.
@@ -391,8 +405,7 @@ impl Engine {
     /// The original of an entry: from its slot or, if it was written since through another name of that inode, from the
     /// copy.
     pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
-        let slots = loaded.slots(&self.workspace)?;
-        let folder = slots.of(&loaded.journal.entries[entry].path);
+        let folder = loaded.slots_of(&self.workspace, entry)?;
         let slot = self.content(Name::new(folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;

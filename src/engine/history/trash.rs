@@ -12,13 +12,14 @@ use super::late_writes::{SlotContent, Slots};
 use super::stored_report;
 use crate::cancel::NEVER;
 use crate::engine::store::barrier;
+use crate::engine::store::delete_tree;
 use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
 use crate::engine::store::parts::{self, SlotFolders};
 use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::fs::{FileKind, Handle, Name};
+use crate::fs::{Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
 use crate::journal::{self, Journal, JournalState, Record, slot_name};
@@ -285,24 +286,11 @@ pub(crate) fn slots_of(state: &StateFolder, folder: &Handle) -> Result<SlotFolde
 /// as never swapped, and nothing would lead to the parts on other file systems.
 fn unlink_all(workspace: &Workspace, section: &Handle, slots: &SlotFolders, id: &str) {
     for part in &slots.parts {
-        unlink_names(workspace, &part.folder);
+        delete_tree::names_in(workspace, &part.folder);
         if part.remove(id).is_err() {
             return;
         }
     }
-    unlink_names(workspace, slots.own());
+    delete_tree::names_in(workspace, slots.own());
     drop(workspace.fs().remove_folder(Name::new(section, id)));
-}
-
-fn unlink_names(workspace: &Workspace, folder: &Handle) {
-    let mut names = workspace.fs().list(folder).unwrap_or_default();
-    names.sort_by_key(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
-    for name in &names {
-        let name = Name::new(folder, name);
-        match workspace.fs().stat(name) {
-            // A staged folder is empty; one that is not is no longer txedit's.
-            Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(workspace.fs().remove_folder(name)),
-            _ => drop(workspace.fs().unlink(name)),
-        }
-    }
 }

@@ -127,8 +127,7 @@ impl ConflictSides<'_> {
         };
         let Some(HistoryEntry::Ours(loaded)) = history::look(self.state, &oldest.id)? else { return Ok(none) };
         let slot = slot_name(oldest.entry);
-        let slots = loaded.slots(&self.engine.workspace)?;
-        let folder = slots.of(&loaded.journal.entries[oldest.entry].path);
+        let folder = loaded.slots_of(&self.engine.workspace, oldest.entry)?;
         let Some(stat) = self.engine.workspace.stat(Name::new(folder, &slot))? else { return Ok(none) };
         let is_original =
             self.before.was_at(path.as_path(), stat.identity.inode) && stat.modified < self.before.since();

@@ -21,7 +21,7 @@ use super::rollback::walk;
 use super::store::folder::TransactionFolder;
 use super::store::interrupted::{self, Untrusted};
 use super::store::lock::Patience;
-use super::store::parts::SlotFolders;
+use super::store::parts::{SlotFolders, is_away};
 use super::store::state::StateFolder;
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
@@ -137,7 +137,7 @@ fn examine(
 
 /// The error while one of its file systems is not mounted.
 fn waiting(id: &str, error: Error) -> Error {
-    if error.kind() != ErrorKind::CrossDevice {
+    if !is_away(&error) {
         return error;
     }
     let waiting = Error::new(ErrorKind::RecoveryRequired, error.message()).of_transaction(id);

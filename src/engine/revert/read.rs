@@ -156,8 +156,7 @@ impl Engine {
             };
             let is_copied = of_part.contains(&entry_there);
             let slot = if is_copied { original_name(entry_there) } else { slot_name(entry_there) };
-            let slots = loaded.slots(&self.workspace)?;
-            let folder = slots.of(&record.path);
+            let folder = loaded.slots_of(&self.workspace, entry_there)?;
             let name = Name::new(folder, &slot);
             let path = name.path();
             let damaged = |why: &str| {

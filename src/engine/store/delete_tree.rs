@@ -1,9 +1,25 @@
-//! Deletes folders of other programs with everything in them, only at a person's request.
+//! Deletes what is in folders: the plain names in one of a transaction; and folders of other programs with everything in them,
+//! only at a person's request.
 
 use super::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name};
+use crate::journal::JournalState;
 use crate::limits;
+
+/// Unlinks every name in a folder of a transaction, as far as that can be done: files, and folders that are empty, since one that
+/// is not is no longer txedit's. The journal goes last.
+pub(crate) fn names_in(workspace: &Workspace, folder: &Handle) {
+    let mut names = workspace.fs().list(folder).unwrap_or_default();
+    names.sort_by_key(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
+    for name in &names {
+        let name = Name::new(folder, name);
+        match workspace.fs().stat(name) {
+            Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(workspace.fs().remove_folder(name)),
+            _ => drop(workspace.fs().unlink(name)),
+        }
+    }
+}
 
 /// Deletes each folder in `folder` with its content. Each tree is walked first: one that is too deep, or holds the root
 /// of another mount, is refused before anything in it is deleted. On any other failure the rest is still there.

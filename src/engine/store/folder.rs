@@ -35,9 +35,7 @@ pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 #[derive(Debug)]
 pub(crate) struct TransactionFolder<'a> {
     pub state: &'a StateFolder,
-    /// `txn/<id>`, locked.
-    pub folder: Handle,
-    /// The folders with its slots: this one, and one on each other file system.
+    /// The folders with its slots: `txn/<id>`, locked, and one on each other file system.
     pub slots: SlotFolders,
     pub journal: Journal,
     pub journal_state: JournalState,
@@ -72,7 +70,6 @@ impl<'a> TransactionFolder<'a> {
     ) -> Self {
         Self {
             state,
-            folder: slots.own().clone(),
             slots,
             journal,
             journal_state,
@@ -95,6 +92,11 @@ impl<'a> TransactionFolder<'a> {
 
     pub(crate) fn record(&self, entry: EntryIndex) -> &Record {
         &self.journal.entries[entry]
+    }
+
+    /// `txn/<id>`.
+    pub(crate) const fn folder(&self) -> &Handle {
+        self.slots.own()
     }
 
     /// The folder with the slot of an entry, which is on the file system of its target.
@@ -124,8 +126,8 @@ impl<'a> TransactionFolder<'a> {
             "no journal goes from {:?} to {journal_state:?}",
             self.journal_state
         );
-        let from = Name::new(&self.folder, self.journal_state.file_name());
-        let to = Name::new(&self.folder, journal_state.file_name());
+        let from = Name::new(self.folder(), self.journal_state.file_name());
+        let to = Name::new(self.folder(), journal_state.file_name());
         self.workspace().move_own(from, to).map_err(|e| Error::io("rename", from.path(), e))?;
         self.journal_state = journal_state;
         Ok(())
@@ -133,7 +135,7 @@ impl<'a> TransactionFolder<'a> {
 
     /// Verifies that the journal has the name of its state.
     pub(crate) fn verify_state(&self) -> Result<()> {
-        let name = Name::new(&self.folder, self.journal_state.file_name());
+        let name = Name::new(self.folder(), self.journal_state.file_name());
         if self.workspace().stat(name)?.is_some() {
             return Ok(());
         }
@@ -143,14 +145,14 @@ impl<'a> TransactionFolder<'a> {
 
     /// Writes the whole journal, sealed, under its hidden name.
     pub(crate) fn write_journal(&self) -> Result<Handle> {
-        let name = Name::new(&self.folder, journal::HIDDEN_NAME);
+        let name = Name::new(self.folder(), journal::HIDDEN_NAME);
         write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
     }
 
     /// Writes the journal again, with its present entries.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
         // A failed attempt may have left one.
-        self.workspace().fs().unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
+        self.workspace().fs().unlink(Name::new(self.folder(), journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
@@ -168,8 +170,8 @@ impl<'a> TransactionFolder<'a> {
     }
 
     fn exchange_journal(&self) -> Result<()> {
-        let written = Name::new(&self.folder, journal::HIDDEN_NAME);
-        let named = Name::new(&self.folder, self.journal_state.file_name());
+        let written = Name::new(self.folder(), journal::HIDDEN_NAME);
+        let named = Name::new(self.folder(), self.journal_state.file_name());
         let mut changes = self.journal.entries.iter().map(|record| &record.change);
         if self.journal.header.swap != SwapMethod::Exchange || changes.all(RecordedChange::overwrites) {
             return self.workspace().rename(written, named, Rename::Replace);
@@ -180,7 +182,7 @@ impl<'a> TransactionFolder<'a> {
 
     /// Makes the names in the transaction's folder durable.
     pub(crate) fn sync_folder(&self) -> Result<()> {
-        let synced = self.workspace().sync(&self.folder);
+        let synced = self.workspace().sync(self.folder());
         self.state.noting(synced)
     }
 
@@ -191,7 +193,7 @@ impl<'a> TransactionFolder<'a> {
             self.state.noting(synced)?;
         }
         barrier::pass(self.state, &self.workspace().root, |each| {
-            each.with_content(&self.folder)?;
+            each.with_content(self.folder())?;
             self.sync_targets(each, None)?;
             each.sections(self.state)
         })?;
@@ -232,7 +234,7 @@ impl<'a> TransactionFolder<'a> {
         let id = &self.journal.header.id;
         let home = &self.state.home;
         let path = |section: Section| home.own_name().join(section.name()).join(id);
-        let Ok(held) = self.workspace().stat_handle(&self.folder) else { return error };
+        let Ok(held) = self.workspace().stat_handle(self.folder()) else { return error };
         // Where that cannot be found out, the error stays as it is.
         let is_there =
             |section: &Section| self.leads_from(&home.folder, &path(*section), &held.identity).unwrap_or(true);

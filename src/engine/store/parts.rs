@@ -8,6 +8,7 @@
 //! Architecture invariant: nothing here decides what is deleted; that is verified by the journal.
 
 use super::barrier::sync_all;
+use super::delete_tree;
 use super::files::{read_file, write_new};
 use super::lookup::{self, StateLookup};
 use super::private::{self, Opening};
@@ -45,7 +46,7 @@ pub(crate) struct PartFolder {
     pub place: PartPlace,
     section: Handle,
     pub folder: Handle,
-    pub stat: Stat,
+    stat: Stat,
 }
 
 impl PartFolder {
@@ -168,38 +169,27 @@ fn section(state: &StateFolder) -> Result<Handle> {
 fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Option<PartFolder>> {
     let gone = |why: &str| missing(&part.path, id, why);
     let root = workspace.find_folder(&workspace.root, part.path.as_path())?.ok_or_else(|| gone("is not there"))?;
-    let mut why = "has no state folder".to_owned();
-    let mut was_removed = false;
+    let mut has_others = false;
     // Each of them: another one may be in use by now.
-    for found in lookup::all(&workspace.at(root))? {
-        let state = match found {
-            StateLookup::State(state) => state,
-            StateLookup::Nothing => continue,
-            StateLookup::Ignored(_, ignored) => {
-                why = format!("has a state folder that {ignored}");
-                continue;
-            }
-        };
-        let section = match private::open(&state.workspace, Name::new(&state.folder, PARTS))? {
-            Opening::Ours(section, _) => section,
-            Opening::Missing | Opening::Refused(_) => {
-                "has no parts of transactions".clone_into(&mut why);
-                continue;
-            }
-        };
-        let Some(folder) = open_transaction(&state.workspace, &section, id)? else {
-            was_removed = true;
+    for state in lookup::all(&workspace.at(root))?.into_iter().filter_map(StateLookup::found) {
+        let Opening::Ours(section, _) = private::open(&state.workspace, Name::new(&state.folder, PARTS))? else {
             continue;
         };
+        has_others = true;
+        let Some(folder) = open_transaction(&state.workspace, &section, id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
         if !part.folder.is_record_of(&stat.identity) {
-            "has a part of it that was copied there".clone_into(&mut why);
-            continue;
+            return Err(gone("has a copy of it"));
         }
         let place = PartPlace { path: part.path.clone(), state };
         return Ok(Some(PartFolder { place, section, folder, stat }));
     }
-    if was_removed { Ok(None) } else { Err(gone(&why)) }
+    if has_others { Ok(None) } else { Err(gone("has none of it, or not for this user alone")) }
+}
+
+/// Returns whether an error is that of a part which is not there.
+pub(crate) fn is_away(error: &Error) -> bool {
+    error.kind() == ErrorKind::CrossDevice
 }
 
 /// The error where the part of a transaction is not there.
@@ -233,18 +223,9 @@ pub(crate) fn sweep_orphans(root: &StateFolder, place: &PartPlace) -> Result<()>
         let stat = workspace.stat_handle(&folder)?;
         let is_staged = stat.identity.born.is_some() && !sweep::holds_originals(workspace, &folder, &stat)?;
         if owner.as_deref() == Some(root.workspace_id().as_bytes()) && is_staged {
-            delete(workspace, &section, &folder, id);
+            delete_tree::names_in(workspace, &folder);
+            workspace.fs().remove_folder(Name::new(&section, id)).ok();
         }
     }
     Ok(())
-}
-
-fn delete(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
-    for name in workspace.fs().list(folder).unwrap_or_default() {
-        let name = Name::new(folder, &name);
-        if workspace.fs().unlink(name).is_err() {
-            workspace.fs().remove_folder(name).ok();
-        }
-    }
-    workspace.fs().remove_folder(Name::new(section, id)).ok();
 }

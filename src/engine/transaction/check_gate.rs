@@ -72,7 +72,7 @@ impl CommitWalk<'_> {
         let transaction = self.transaction();
         self.run.observer.progress(Phase::Check, 0, 1);
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
-        let folder = &transaction.folder;
+        let folder = transaction.folder();
         let held = transaction.workspace().fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
         let ended = checker.run(&CheckCall {
             check,

@@ -288,7 +288,7 @@ impl<'a> CommitWalk<'a> {
         // Before the first swap the journal is already synced, and there is no report.
         let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
         // The process that made the state folder may have been killed between naming its id and syncing that name.
-        let folders = [&transaction.folder, &transaction.state.folder];
+        let folders = [transaction.folder(), &transaction.state.folder];
         let all = files.iter().chain(originals).chain(texts).chain(folders).chain(&sections);
         if self.prepared.again {
             sync_together(transaction.workspace(), all)
@@ -304,7 +304,7 @@ impl<'a> CommitWalk<'a> {
             return transaction.sync_everything();
         }
         transaction.sync_overwritten()?;
-        let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
+        let folders = transaction.parents.values().map(|(_, folder)| folder).chain([transaction.folder()]);
         sync_all(transaction.workspace(), self.staging.report().into_iter().chain(folders))
     }
 

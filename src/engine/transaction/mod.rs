@@ -145,11 +145,10 @@ impl Engine {
             found.verify(&self.workspace)?;
         }
         // Before the state folder is made, so that a refusal leaves nothing behind.
-        self.check_possible(&prepared, &found)?;
+        let tops = self.check_possible(&prepared, &found)?;
         if prepared.gate.is_some() {
             refuse_overwriting(&prepared)?;
         }
-        let tops = self.other_file_systems(&prepared, &found)?;
         let durable = self.settings.durability == Durability::Power;
         let (state, places) = self.place_parts(StateFolder::ensure(&self.workspace, found)?, tops, durable)?;
         if durable {

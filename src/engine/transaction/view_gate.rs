@@ -111,9 +111,7 @@ impl Engine {
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
         let state = StateFolder::ensure(&self.workspace, found.clone())?;
-        let has_parts = !self.other_file_systems(&prepared, &found)?.is_empty();
         let made = match self.real_in(&prepared.plan)? {
-            Ok(_) if has_parts => Err("files on other file systems are not copied into it".to_owned()),
             Ok(real) => self.make_view(&state, &real, self.or_else(), run.cancel)?,
             Err(why) => Err(why),
         };

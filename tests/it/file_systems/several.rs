@@ -232,6 +232,42 @@ fn what_was_removed_there_is_told_and_leaves_the_rest_alone() {
 }
 
 #[test]
+fn a_check_that_must_run_in_a_view_is_refused() {
+    with_both(|mounted| {
+        let edit =
+            |path: &str| serde_json::json!({"file_path": path, "edits": [{"old_string": "one", "new_string": "two"}]});
+        mounted.write("plan.json", &serde_json::json!({"files": [edit("a"), edit("m/b")]}).to_string());
+        let mut apply = std::process::Command::new(env!("CARGO_BIN_EXE_txedit"));
+        apply.args(["apply", "plan.json", "--json", "--check", "true"]).env("TXEDIT_CHECK_IN", "view");
+        let refused = apply.current_dir(&mounted.root).output().unwrap();
+        let answer = String::from_utf8_lossy(&refused.stdout).into_owned();
+        assert!(
+            answer.contains("NO_VIEW") && answer.contains("m/b is in a folder that is not copied in it"),
+            "{answer}"
+        );
+        assert_eq!(mounted.files(), ["one\n", "one\n"]);
+    });
+}
+
+#[test]
+fn what_is_kept_there_is_not_called_nothing_while_it_is_away() {
+    with_both(|mounted| {
+        stuck(mounted);
+        let engine = mounted.engine();
+        let id = engine.status().unwrap().interrupted[0].id.clone();
+        let discard = RecoverOptions::new().decision(txedit::Decision::Discard);
+        engine.recover(Some(&id), discard).unwrap();
+        mounted.unmount();
+        let kept = engine.kept().unwrap();
+        assert!(kept[0].contents[0].reason.contains("mount it again"), "{kept:?}");
+        engine.kept_drop(&id).unwrap_err();
+        mounted.mount();
+        engine.kept_drop(&id).unwrap();
+        assert_eq!(mounted.parts(), 0);
+    });
+}
+
+#[test]
 fn a_state_folder_of_others_on_the_other_file_system_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     with_both(|mounted| {

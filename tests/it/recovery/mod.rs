@@ -9,6 +9,7 @@ mod journal_format;
 mod lost;
 mod overwriting;
 mod partly;
+mod parts;
 #[cfg(feature = "cli")]
 mod reader;
 mod saved_anew;

@@ -109,7 +109,7 @@ impl TransactionFolder<'_> {
     /// Notes in the folder whether every original went back: the files of a later time do not tell. Without the note more
     /// is listed as kept than there is.
     pub(crate) fn note_originals(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<()> {
-        let name = Name::new(&self.folder, RESTORED_NAME);
+        let name = Name::new(self.folder(), RESTORED_NAME);
         if self.is_any_lost(conflicts)? {
             // A rollback that was killed may have noted it before the original was lost.
             self.workspace().fs().unlink(name).ok();

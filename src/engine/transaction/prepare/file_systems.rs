@@ -1,6 +1,7 @@
 //! The file systems of a transaction: a rename does not leave one, so each has the slots of its own targets.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::preflight::check_durable;
@@ -11,8 +12,8 @@ use crate::engine::store::parts::{PartPlace, sweep_orphans};
 use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Stat};
-use crate::journal::{Swap, SwapMethod, nearest};
+use crate::fs::Stat;
+use crate::journal::{Swap, nearest};
 use crate::limits;
 use crate::path::{RelPath, shown};
 
@@ -26,10 +27,12 @@ fn mount_of(stat: &Stat) -> Mount {
 impl Engine {
     /// The uppermost folders of the file systems that a transaction changes besides that of the state folder, by their paths.
     pub(crate) fn other_file_systems(&self, prepared: &Prepared, found: &StateLookup) -> Result<Vec<RelPath>> {
-        let root = mount_of(&self.workspace.stat_handle(&self.workspace.root)?);
-        if let StateLookup::State(state) = found
-            && mount_of(&state.stat) != root
-        {
+        let root = || Ok::<_, Error>(mount_of(&self.workspace.stat_handle(&self.workspace.root)?));
+        let own = if let StateLookup::State(state) = found { mount_of(&state.stat) } else { root()? };
+        if prepared.parents.values().all(|(stat, _)| mount_of(stat) == own) {
+            return Ok(Vec::new());
+        }
+        if own != root()? {
             let message = format!(
                 "the state folder of {} is on another file system or mount than the files around it: unmount it, or use \
                  --root there",
@@ -37,37 +40,25 @@ impl Engine {
             );
             return Err(Error::new(ErrorKind::CrossDevice, message).at(self.root()));
         }
-        let mut tops = BTreeSet::new();
-        for (path, (stat, _)) in prepared.parents.iter().filter(|(_, (stat, _))| mount_of(stat) != root) {
-            tops.insert(top_of(&self.workspace, path, mount_of(stat))?);
+        let mut tops = BTreeMap::new();
+        for (path, (stat, _)) in prepared.parents.iter().filter(|(_, (stat, _))| mount_of(stat) != own) {
+            tops.insert(top_of(&self.workspace, path, mount_of(stat))?.as_os_str(), mount_of(stat));
         }
-        let mut tops = tops.into_iter().map(in_workspace).collect::<Result<Vec<_>>>()?;
-        tops.sort_by(|one, next| one.as_path().as_os_str().cmp(next.as_path().as_os_str()));
-        self.check_nearest(prepared, root, &tops)?;
+        let mut parents = prepared.parents.iter().map(|(path, (stat, _))| (path.as_path(), mount_of(stat)));
+        if let Some((path, _)) = parents.find(|(path, mount)| told_mount(&tops, path).unwrap_or(own) != *mount) {
+            let message = format!(
+                "{} is on a file system that is mounted inside another one of the transaction, and cannot be told from it by \
+                 its path: change it in a transaction of its own",
+                self.root().join(path).display()
+            );
+            return Err(Error::new(ErrorKind::CrossDevice, message).at(self.root().join(path)));
+        }
+        // In the order in which a journal names them.
+        let top =
+            |top: &OsStr| RelPath::new(top).unwrap_or_else(|_| unreachable!("a mount in the workspace has a path"));
+        let tops: Vec<_> = tops.into_keys().map(top).collect();
         check_count(&tops)?;
         Ok(tops)
-    }
-
-    /// Verifies that the path of each folder tells on which file system it is, as a recovery will read it.
-    fn check_nearest(&self, prepared: &Prepared, root: Mount, tops: &[RelPath]) -> Result<()> {
-        let mut mounts = Vec::with_capacity(tops.len());
-        for top in tops {
-            let stat = |folder: &Handle| self.workspace.stat_handle(folder).map(|stat| mount_of(&stat));
-            let folder = self.workspace.open_beneath(&self.workspace.root, top.as_path())?;
-            mounts.push(stat(&folder)?);
-        }
-        for (path, (stat, folder)) in &prepared.parents {
-            let at = nearest(tops.iter().map(RelPath::as_path), &path.join("name"));
-            if at.map_or(root, |at| mounts[at]) != mount_of(stat) {
-                let message = format!(
-                    "{} is on a file system that is mounted inside another one of the transaction, and cannot be told from \
-                     it by its path: change it in a transaction of its own",
-                    folder.path().display()
-                );
-                return Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()));
-            }
-        }
-        Ok(())
     }
 
     /// Makes what a transaction needs on its other file systems: a state folder on each. All names change places in one way,
@@ -88,31 +79,27 @@ impl Engine {
             places.push(PartPlace { path, state: StateFolder::ensure(&there, found)?.swapping(swap)? });
         }
         check_moves(&state, &places)?;
-        if places.iter().any(|place| place.state.swap != state.swap) {
+        let differ =
+            |state: &StateFolder, places: &[PartPlace]| places.iter().any(|place| place.state.swap != state.swap);
+        if differ(&state, &places) {
             state = state.swapping(Swap::Aside)?;
             for place in &mut places {
                 place.state = place.state.clone().swapping(Swap::Aside)?;
             }
         }
-        if let Some(link) = places.iter().find(|place| place.state.swap != state.swap) {
-            let links = |state: StateFolder| state.linking();
-            let link = link.path.clone();
-            state = links(state).map_err(|error| error.reworded(|message| format!("{message}, as {link} needs it")))?;
+        if differ(&state, &places) {
+            state = state.linking()?;
             for place in &mut places {
                 place.state = place.state.clone().linking()?;
             }
         }
+        assert!(!differ(&state, &places), "the journal says one way in which names change places");
         for place in &places {
             if is_durable {
                 check_durable(&place.state)?;
             }
             sweep_orphans(&state, place)?;
         }
-        debug_assert!(places.iter().all(|place| place.state.swap == state.swap), "names change places in one way");
-        debug_assert!(
-            places.is_empty() || state.swap != SwapMethod::Exchange || swap != Swap::Aside,
-            "as it was asked"
-        );
         Ok((state, places))
     }
 }
@@ -130,11 +117,9 @@ fn top_of<'p>(workspace: &Workspace, path: &'p Path, mount: Mount) -> Result<&'p
     Ok(top)
 }
 
-fn in_workspace(top: &Path) -> Result<RelPath> {
-    RelPath::new(top).map_err(|_| {
-        let message = "the files of the workspace are on another file system than its root: use --root there";
-        Error::new(ErrorKind::CrossDevice, message).at(top)
-    })
+/// The mount on which the files in a folder are, as a path tells it to whoever reads the journal.
+fn told_mount(tops: &BTreeMap<&OsStr, Mount>, folder: &Path) -> Option<Mount> {
+    nearest(tops.keys().map(|top| Path::new(*top)), &folder.join("name")).and_then(|at| tops.values().nth(at).copied())
 }
 
 /// Refuses a file system on which files can only be overwritten beside any other.
@@ -163,4 +148,29 @@ fn check_count(tops: &[RelPath]) -> Result<()> {
         tops.len()
     );
     Err(Error::new(ErrorKind::RequestTooLarge, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_told_by_the_nearest_top() {
+        let (outer, inner) = ((1, 7), (2, 8));
+        let tops = BTreeMap::from([(OsStr::new("m"), outer), (OsStr::new("m/inner"), inner)]);
+        let told = |folder: &str| told_mount(&tops, Path::new(folder));
+        assert_eq!((told(""), told("mother"), told("m/deep")), (None, None, Some(outer)));
+        assert_eq!((told("m/inner"), told("m/inner/deep")), (Some(inner), Some(inner)));
+    }
+
+    #[test]
+    fn no_more_file_systems_are_taken_than_a_journal_names() {
+        let tops = |count: usize, length: usize| -> Vec<RelPath> {
+            (0..count).map(|at| RelPath::new(format!("{at}/{}", "x/".repeat(length) + "m")).unwrap()).collect()
+        };
+        check_count(&tops(limits::PARTS, 1)).unwrap();
+        for too_much in [tops(limits::PARTS + 1, 1), tops(4, 1_500)] {
+            assert_eq!(check_count(&too_much).unwrap_err().kind(), ErrorKind::RequestTooLarge);
+        }
+    }
 }

@@ -34,15 +34,16 @@ pub(crate) fn check_durable(state: &StateFolder) -> Result<()> {
 
 impl Engine {
     /// Verifies that what is prepared can be committed here. Called before the state folder is made, so that a refusal
-    /// leaves nothing behind.
-    pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
+    /// leaves nothing behind. Returns the uppermost folders of its other file systems.
+    pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<Vec<RelPath>> {
         check_entries(prepared.plan.entries.len())?;
         check_journal(prepared.plan.entries.iter().map(|entry| record::bytes_at_most(&entry.path)))?;
-        self.other_file_systems(prepared, found)?;
+        let tops = self.other_file_systems(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
         self.check_repositories(prepared)?;
-        self.check_groups(prepared, found)
+        self.check_groups(prepared, found)?;
+        Ok(tops)
     }
 
     /// Refuses what a commit finds out as soon as it writes something, and warns of what it finds out by trying: for calls

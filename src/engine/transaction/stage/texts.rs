@@ -6,7 +6,6 @@ use super::Staging;
 use crate::engine::history::stored_report;
 use crate::engine::store::births;
 use crate::engine::store::files::write_new_by;
-use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::parts::PartFolder;
 use crate::error::{Error, Result};
 use crate::fs::Name;
@@ -32,7 +31,7 @@ impl Staging<'_> {
     /// Gives the journal its name. From here on it says what the slots are for, and they are not deleted.
     pub(crate) fn name_journal(&mut self) -> Result<()> {
         assert!(self.hidden.is_some(), "the journal is written before it gets its name");
-        let TransactionFolder { folder, journal, .. } = &self.transaction;
+        let (folder, journal) = (self.transaction.folder(), &self.transaction.journal);
         if births::is_needed(journal.header.swap, &journal.header.folder) {
             // A journal that nobody could trust after the next boot must not say that names were moved.
             births::prove(self.transaction.workspace(), &journal.header)?;
@@ -47,7 +46,7 @@ impl Staging<'_> {
 
     /// Writes the report for the log. No decision depends on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
+        let name = Name::new(self.transaction.folder(), stored_report::FILE_NAME);
         self.report = Some(write_new_by(self.transaction.workspace(), name, tell)?);
         Ok(())
     }
