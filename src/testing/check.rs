@@ -316,11 +316,12 @@ impl GivenMetadata {
     }
 
     /// Returns whether the file has it, at a place where a commit or its recovery can find it. If the `first` file is
-    /// at the path, a new one in a slot was never at the path according to this disk: a power loss took its swap, and
-    /// the foreign change with it.
+    /// at the path, or has just come out of it, a new one in a slot was never at the path according to this disk: a power
+    /// loss took its swap, and the foreign change with it.
     fn is_there(&self, seen: &WorkspaceTree, first: Option<&SimEntry>) -> bool {
         let at_path = seen.files.get(&self.path);
-        let is_first = at_path.zip(first).is_some_and(|(now, first)| now.identity == first.identity);
+        let mut at_path_last = at_path.into_iter().chain(seen.came_out.iter().filter(|_| at_path.is_none()));
+        let is_first = at_path_last.any(|now| first.is_some_and(|first| now.identity == first.identity));
         let slots = seen.slots.iter().filter(|_| !is_first);
         at_path
             .into_iter()

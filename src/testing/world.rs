@@ -27,6 +27,8 @@ pub(super) struct WorkspaceTree {
     pub(super) late: Vec<SimEntry>,
     /// The slots of transactions in `txn/`.
     pub(super) slots: Vec<SimEntry>,
+    /// Those of the slots that came out of their names in a swap step by step, and have not got the name of their slot yet.
+    pub(super) came_out: Vec<SimEntry>,
     /// Files in `trash/` of transactions that were rolled back: they stay for a while, for a program that still has
     /// them open.
     pub(super) rejected: Vec<SimEntry>,
@@ -65,7 +67,10 @@ impl WorkspaceTree {
             ["txn" | "trash", _] => self.left.push(path.to_owned()),
             _ if !has_content(entry) => {}
             ["trash", id, _] if was_rolled_back(tree, id) => self.rejected.push(entry.clone()),
-            ["txn", _, _] => self.slots.push(entry.clone()),
+            ["txn", _, slot] => {
+                self.slots.push(entry.clone());
+                self.came_out.extend(slot.ends_with(".out").then(|| entry.clone()));
+            }
             ["kept", _, _] => self.stored.push(entry.clone()),
             ["history", id, slot] if is_original(tree, id, slot, &entry.content) => self.stored.push(entry.clone()),
             ["history", _, _] => self.late.push(entry.clone()),
