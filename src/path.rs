@@ -64,10 +64,13 @@ pub const STATE_FOLDER: &str = ".txedit";
 /// The name of that folder in a git folder.
 pub const STATE_IN_GIT: &str = "txedit";
 
+/// The paths of the state folders that a workspace can have in it.
+pub const STATE_PATHS: [&str; 2] = [STATE_FOLDER, ".git/txedit"];
+
 /// Returns whether a path relative to a workspace is a state folder of that workspace.
 #[must_use]
 pub fn is_state(path: &Path) -> bool {
-    path == Path::new(STATE_FOLDER) || path == Path::new(".git/txedit")
+    STATE_PATHS.iter().any(|state| path == Path::new(state))
 }
 
 /// A path relative to a workspace: at least one name, no `.`, no `..`, no root, no NUL, nothing in a state folder.

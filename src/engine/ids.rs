@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Engine;
 use super::history::{HistoryEntry, entries, untrusted, whole_history};
-use super::store::state::{Section, StateFolder, list_ids};
+use super::store::state::{Section, StateFolder};
 use crate::error::Result;
 
 /// The transactions among which an id is looked for.
@@ -40,14 +40,14 @@ impl Engine {
             IdScope::Open => ids.extend(open(&state)?),
             IdScope::CommittedOrOpen => ids.extend(committed(&state)?.into_iter().chain(open(&state)?)),
             IdScope::Interrupted => {
-                ids.extend(names(&state, Section::Transactions)?);
+                ids.extend(state.ids(Section::Transactions)?);
                 for entry in entries(&state)? {
                     if let HistoryEntry::Untrusted(untrusted) = entry? {
                         ids.insert(untrusted.id);
                     }
                 }
             }
-            IdScope::Kept => ids.extend(names(&state, Section::Kept)?),
+            IdScope::Kept => ids.extend(state.ids(Section::Kept)?),
         }
         ids.retain(|id| begins_with(id, text));
         Ok(ids)
@@ -56,7 +56,7 @@ impl Engine {
     /// The committed transactions, each with the shortest beginning of its random part that no other has, of so many
     /// characters or more.
     pub(crate) fn short_ids(&self, fewest: usize) -> Result<HashMap<String, String>> {
-        let ids = self.state()?.map_or(Ok(Vec::new()), |state| names(&state, Section::History))?;
+        let ids = self.state()?.map_or(Ok(Vec::new()), |state| state.ids(Section::History))?;
         let mut by_random: Vec<(&str, &String)> =
             ids.iter().filter_map(|id| Some((id.split_once('-')?.1, id))).collect();
         by_random.sort_unstable();
@@ -93,18 +93,14 @@ fn begins_with(id: &str, text: &str) -> bool {
     id.starts_with(text) || id.split_once('-').is_some_and(|(_, random)| random.starts_with(text))
 }
 
-fn names(state: &StateFolder, section: Section) -> Result<Vec<String>> {
-    state.section(section)?.map_or(Ok(Vec::new()), |folder| list_ids(&state.workspace, &folder))
-}
-
 fn committed(state: &StateFolder) -> Result<Vec<String>> {
-    let mut ids = names(state, Section::History)?;
+    let mut ids = state.ids(Section::History)?;
     ids.extend(opened_of_committed(state)?);
     Ok(ids)
 }
 
 fn open(state: &StateFolder) -> Result<Vec<String>> {
-    let mut ids = names(state, Section::Open)?;
+    let mut ids = state.ids(Section::Open)?;
     ids.extend(opened_of_committed(state)?);
     let interrupted = untrusted::interrupted(state)?.into_iter();
     ids.extend(interrupted.filter_map(|interrupted| interrupted.header?.opened));

@@ -250,11 +250,7 @@ impl Engine {
         options: RecoverOptions,
         planned: &mut dyn FnMut(&Recovered),
     ) -> Result<Vec<Recovered>> {
-        let found = self.found()?;
-        // Only what is in use must be trusted: what another user has put beside it stops nobody.
-        found.trusted(&self.workspace)?;
-        let unused = lookup::others(&self.workspace, &found)?;
-        let states: Vec<StateFolder> = [found].into_iter().chain(unused).filter_map(StateLookup::found).collect();
+        let states = lookup::trusted(&self.workspace)?;
         if let Some(id) = id {
             return recovery::recover_in(&states, id, options, self.patience(Run::default()), planned);
         }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::report::StateMove;
 use super::store::home::{self, Home};
-use super::store::lookup::{self, StateLookup};
-use super::store::state::{Section, StateFolder, list_ids};
+use super::store::lookup;
+use super::store::state::{Section, StateFolder};
 use super::{Engine, Run, recovery};
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
@@ -17,9 +17,8 @@ impl Engine {
     /// interrupted is recovered first. On failure it is where it was.
     pub fn move_state(&self) -> Result<StateMove> {
         let workspace = &self.workspace;
-        lookup::find(workspace)?.trusted(&self.workspace)?;
         let goal = self.goal()?;
-        let states = lookup::all(workspace)?.into_iter().filter_map(StateLookup::found);
+        let states = lookup::trusted(workspace)?.into_iter();
         let (there, mut elsewhere): (Vec<_>, Vec<_>) = states.partition(|state| state.home.path() == goal.path());
         let Some(state) = elsewhere.pop() else { return Err(nothing_to_move(there.first(), &goal)) };
         if let Some(other) = there.first().or(elsewhere.first()) {
@@ -58,8 +57,7 @@ impl Engine {
         let run = Run::default();
         let options = super::RecoverOptions::default();
         recovery::recover_all(state, options, self.patience(run), run, &mut |_| {})?.whole()?;
-        let Some(section) = state.section(Section::Transactions)? else { return Ok(()) };
-        let Some(id) = list_ids(&self.workspace, &section)?.pop() else { return Ok(()) };
+        let Some(id) = state.ids(Section::Transactions)?.pop() else { return Ok(()) };
         let message = format!("transaction {id} is being committed, or could not be recovered: nothing was moved");
         let error = Error::new(ErrorKind::RecoveryRequired, message).of_transaction(&id);
         Err(error.outcome_is(Outcome::Unchanged).with_next([NextStep::Status]))

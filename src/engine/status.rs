@@ -12,7 +12,7 @@ use super::report::{Interrupted, Recovered, RecoveryAction, RecoveryReason, Stat
 use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
 use super::store::lookup;
-use super::store::state::{Section, StateFolder, StateLookup, list_ids, open_transaction};
+use super::store::state::{Section, StateFolder, StateLookup, open_transaction};
 use super::store::workspace::Workspace;
 use super::{RecoverOptions, Run, open, recovery};
 use crate::error::{NextStep, Result};
@@ -26,8 +26,9 @@ pub(super) fn of_all(workspace: &Workspace, lock_timeout: Duration) -> Result<St
         StateLookup::Nothing => Status::default(),
         StateLookup::Ignored(path, why) => ignored(path, why),
     };
-    for other in lookup::others(workspace, &found)? {
-        let other = match &other {
+    let others = lookup::others(workspace, &found)?;
+    for other in &others {
+        let other = match other {
             StateLookup::State(state) => status(state, lock_timeout)?,
             StateLookup::Nothing => continue,
             StateLookup::Ignored(path, why) => ignored(path, why),
@@ -36,9 +37,8 @@ pub(super) fn of_all(workspace: &Workspace, lock_timeout: Duration) -> Result<St
         all.kept.extend(other.kept);
         all.unreadable.extend(other.unreadable);
         all.warnings.extend(other.warnings);
-        all.is_ignored |= other.is_ignored;
     }
-    all.warnings.extend(lookup::unseen(workspace, &found)?);
+    all.warnings.extend(lookup::unseen(workspace, &others)?);
     Ok(all)
 }
 
@@ -55,8 +55,7 @@ fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
     warnings.extend(told_of_copies(&copies));
     let unreadable = damaged.iter().map(unreadable).collect();
     let mut status = Status { open: open::list(state)?, kept, unreadable, warnings, ..Status::default() };
-    let Some(section) = state.section(Section::Transactions)? else { return Ok(status) };
-    for id in list_ids(&state.workspace, &section)? {
+    for id in state.ids(Section::Transactions)? {
         if let Some(interrupted) = examine(state, &id, lock_timeout)? {
             status.interrupted.push(interrupted);
         }

@@ -9,10 +9,11 @@ use super::check::{PreciousContent, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, ForeignProgram};
 use super::script::{Acts, ROOT, Role, Script};
-use super::world::{STATES, UserFiles, WorkspaceTree, same};
+use super::world::{UserFiles, WorkspaceTree, same};
 use crate::engine::Engine;
 use crate::error::{Error, Outcome};
 use crate::fs::sim::{Action, SimFs};
+use crate::path::STATE_PATHS;
 
 /// A point at which a crash may come.
 pub(super) struct CrashPoint<P = Promise> {
@@ -235,7 +236,7 @@ impl RunEnd<'_> {
 
 /// The number of folders in `kept/`.
 fn kept(machine: &SimFs) -> usize {
-    let sections = STATES.map(|state| Path::new(ROOT).join(state).join("kept"));
+    let sections = STATE_PATHS.map(|state| Path::new(ROOT).join(state).join("kept"));
     machine.tree().keys().filter(|path| sections.iter().any(|section| path.parent() == Some(section))).count()
 }
 

@@ -10,7 +10,7 @@ use crate::fs::FileKind;
 use crate::fs::sim::{SimEntry, SimFs, SimTree};
 use crate::index::EntryIndex;
 use crate::journal::{self, JournalState};
-use crate::path::STATE_FOLDER;
+use crate::path::{STATE_FOLDER, STATE_PATHS};
 
 /// The user's files by path. Times of folders and identities of new files are left out.
 pub(super) type UserFiles = BTreeMap<PathBuf, SimEntry>;
@@ -86,11 +86,9 @@ impl WorkspaceTree {
 
 /// A path in a state folder of the workspace, in the root or in the git folder, relative to that.
 pub(super) fn inside_state(path: &Path) -> Option<&Path> {
-    STATES.iter().find_map(|state| path.strip_prefix(state).ok())
+    STATE_PATHS.iter().find_map(|state| path.strip_prefix(state).ok())
 }
 
-/// The places of a state folder.
-pub(super) const STATES: [&str; 2] = [STATE_FOLDER, ".git/txedit"];
 /// Returns whether a path is in a state folder of another file system than the root's.
 fn is_in_state(path: &Path) -> bool {
     path.iter().any(|name| name == STATE_FOLDER)
@@ -106,7 +104,7 @@ fn in_part(path: &Path) -> Option<[&OsStr; 2]> {
 /// The section in which the transaction of a part is.
 fn section_of(tree: &SimTree, id: &OsStr) -> Option<&'static str> {
     let is_in = |section: &&str| {
-        STATES.iter().any(|state| tree.contains_key(&Path::new(ROOT).join(state).join(section).join(id)))
+        STATE_PATHS.iter().any(|state| tree.contains_key(&Path::new(ROOT).join(state).join(section).join(id)))
     };
     ["txn", "history", "kept", "trash"].into_iter().find(is_in)
 }
@@ -118,7 +116,7 @@ fn has_content(entry: &SimEntry) -> bool {
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.
 fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
-    let folders = STATES.map(|state| Path::new(ROOT).join(state).join("trash").join(id));
+    let folders = STATE_PATHS.map(|state| Path::new(ROOT).join(state).join("trash").join(id));
     [JournalState::Undo, JournalState::CheckUndo, JournalState::Contended]
         .iter()
         .any(|state| folders.iter().any(|folder| tree.contains_key(&folder.join(state.file_name()))))
@@ -127,7 +125,7 @@ fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
 /// Returns whether a slot in history equals its journal.
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let done = |state| Path::new(ROOT).join(state).join("history").join(id).join(JournalState::Done.file_name());
-    let Some(journal) = STATES.iter().find_map(|state| tree.get(&done(state))) else { return false };
+    let Some(journal) = STATE_PATHS.iter().find_map(|state| tree.get(&done(state))) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
     let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
     before.is_some_and(|before| before.digest == Digest::of(content))

@@ -7,6 +7,7 @@
 Exit status 0: all verified; 1: something was refused; 2: usage. Needs the blake3 package.
 """
 
+import itertools
 import json
 import os
 import re
@@ -160,6 +161,7 @@ def path_of(entry, line):
     bad = any(
         name in (b"", b".", b"..") or len(name) > 255 or b"\0" in name or name.lower() == b".txedit" for name in names
     )
+    bad = bad or (b".git", b"txedit") in zip((name.lower() for name in names), (name.lower() for name in names[1:]))
     if bad or len(path) > 4095:
         raise Refused("unexpected", f"line {line}: expected a path inside the workspace", line)
     return path
@@ -314,8 +316,8 @@ def read_file(path):
 
 def list_workspace(workspace):
     """Every transaction of a workspace, as journal-format.md names its places."""
-    for section in ("txn", "history", "kept", "trash"):
-        folder = os.path.join(workspace, ".txedit", section)
+    for state, section in itertools.product((".git/txedit", ".txedit"), ("txn", "history", "kept", "trash")):
+        folder = os.path.join(workspace, state, section)
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             born = section == "txn" and name.startswith(".")
             if not ID.fullmatch(name[1:] if born else name):

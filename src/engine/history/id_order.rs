@@ -56,8 +56,7 @@ fn first_id(state: &StateFolder, marks: &[String], boot: &str) -> Result<String>
 }
 
 fn newest_committed(state: &StateFolder) -> Result<Option<String>> {
-    let Some(section) = state.section(Section::History)? else { return Ok(None) };
-    for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
+    for id in state.ids(Section::History)?.into_iter().rev() {
         // A name that another program made does not count.
         if history::is_ours(state, &id)? {
             return Ok(Some(id));

@@ -4,7 +4,7 @@ use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
 use crate::engine::store::id;
 use crate::engine::store::lookup;
-use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids};
+use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::engine::{Engine, Retention, history};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
@@ -47,10 +47,7 @@ impl Engine {
     /// Where the workspace has a second state folder, that one is pruned as well: whoever prunes to be rid of a secret means
     /// all of them. One that cannot be written is an error, before anything is pruned.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
-        let found = self.found()?;
-        found.trusted(&self.workspace)?;
-        let unused = lookup::others(&self.workspace, &found)?;
-        let states: Vec<StateFolder> = [found].into_iter().chain(unused).filter_map(StateLookup::found).collect();
+        let states = lookup::trusted(&self.workspace)?;
         for state in &states {
             if state.committed()? > 0 && !state.is_writable()? {
                 let path = state.home.path();

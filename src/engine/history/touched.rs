@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::load;
 use crate::engine::Engine;
-use crate::engine::store::state::{Section, list_ids};
+use crate::engine::store::state::Section;
 use crate::error::Result;
 
 /// What a committed transaction changed.
@@ -21,9 +21,7 @@ pub(crate) struct Touched {
 impl Engine {
     /// The ids of what is in history, oldest first. Nothing is opened.
     pub(crate) fn committed_ids(&self) -> Result<Vec<String>> {
-        let Some(state) = self.state()? else { return Ok(Vec::new()) };
-        let Some(section) = state.section(Section::History)? else { return Ok(Vec::new()) };
-        list_ids(&state.workspace, &section)
+        self.state()?.map_or(Ok(Vec::new()), |state| state.ids(Section::History))
     }
 
     /// Returns whether this is a transaction of this workspace, committed or open.

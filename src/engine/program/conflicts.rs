@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::engine::history::{self, HistoryEntry};
 use crate::engine::store::lock::check_cancelled;
-use crate::engine::store::state::{Section, StateFolder, list_ids};
+use crate::engine::store::state::{Section, StateFolder};
 use crate::engine::view::WorkspaceView;
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, Result};
@@ -29,8 +29,7 @@ pub(super) struct CommittedBefore(HashSet<String>);
 
 impl CommittedBefore {
     pub(super) fn list(state: &StateFolder) -> Result<Self> {
-        let Some(section) = state.section(Section::History)? else { return Ok(Self(HashSet::new())) };
-        Ok(Self(list_ids(&state.workspace, &section)?.into_iter().collect()))
+        Ok(Self(state.ids(Section::History)?.into_iter().collect()))
     }
 }
 
@@ -85,8 +84,7 @@ impl ConflictSides<'_> {
     fn changes(&self, conflicts: &[Conflict]) -> Result<HashMap<PathBuf, Vec<LaterChange>>> {
         let mut changes: HashMap<PathBuf, Vec<LaterChange>> =
             conflicts.iter().map(|conflict| (conflict.path.clone(), Vec::new())).collect();
-        let Some(section) = self.state.section(Section::History)? else { return Ok(changes) };
-        let ids = list_ids(&self.state.workspace, &section)?;
+        let ids = self.state.ids(Section::History)?;
         for id in ids.into_iter().filter(|id| !self.committed.0.contains(id)) {
             let Some(HistoryEntry::Ours(loaded)) = history::look(self.state, &id)? else { continue };
             for (entry, record) in loaded.journal.entries.numbered() {

@@ -8,7 +8,7 @@ use crate::engine::history::trash::{self, Goes};
 use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
-use crate::engine::store::state::{Section, StateFolder, list_ids};
+use crate::engine::store::state::{Section, StateFolder};
 use crate::engine::store::sweep;
 use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
@@ -51,9 +51,7 @@ pub(crate) fn recover_all(
     let mut failed = sweep::sweep_unfinished(state).err();
     let mut recovered = Vec::new();
     // A power loss may have left the trash without `txn/`, from which its folders came.
-    let ids =
-        state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
-    for id in ids {
+    for id in state.ids(Section::Transactions)? {
         let mut is_planned = false;
         let mut planned = |report: &Recovered| {
             is_planned = true;
@@ -98,8 +96,7 @@ pub(crate) fn plan_all(
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Vec<Recovered>> {
-    let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
-    let ids = list_ids(&state.workspace, &section)?;
+    let ids = state.ids(Section::Transactions)?;
     let plan = |id: &String| match recover_one(state, id, options, patience, run, &mut |_| {}) {
         Err(error) if is_of_this_process(&error) => Err(error),
         // One whose files cannot be read hides no other.

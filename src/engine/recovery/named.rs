@@ -12,7 +12,7 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::lock::Patience;
 use crate::engine::store::parts::SlotFolders;
-use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
@@ -37,10 +37,7 @@ pub(crate) fn recover_in(
     planned: Planned<'_>,
 ) -> Result<Vec<Recovered>> {
     for state in states {
-        let has = |section| match state.section(section)? {
-            Some(section) => Ok::<_, Error>(list_ids(&state.workspace, &section)?.iter().any(|known| known == id)),
-            None => Ok(false),
-        };
+        let has = |section| Ok::<_, Error>(state.ids(section)?.iter().any(|known| known == id));
         if has(Section::Transactions)? || has(Section::History)? {
             if !options.plan_only {
                 check_writable(state)?;
@@ -57,10 +54,7 @@ pub(crate) fn check_writable(state: &StateFolder) -> Result<()> {
     if state.is_writable()? {
         return Ok(());
     }
-    let ids = match state.section(Section::Transactions)? {
-        Some(section) => list_ids(&state.workspace, &section)?,
-        None => Vec::new(),
-    };
+    let ids = state.ids(Section::Transactions)?;
     let Some(id) = ids.first() else { return Ok(()) };
     let message = format!("an interrupted transaction, {id}, cannot be recovered here: {}", cannot_write(state));
     Err(Error::new(ErrorKind::RecoveryRequired, message).of_transaction(id))
@@ -83,11 +77,7 @@ fn recover_named(
     run: Run<'_>,
     planned: Planned<'_>,
 ) -> Result<Vec<Recovered>> {
-    let known = match state.section(Section::Transactions)? {
-        Some(section) => list_ids(&state.workspace, &section)?.iter().any(|known| known == id),
-        None => false,
-    };
-    if !known {
+    if !state.ids(Section::Transactions)?.iter().any(|known| known == id) {
         return unreadable_in_history(state, id, options, planned)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
     let mut recovered = match options.decision {

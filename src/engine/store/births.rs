@@ -8,9 +8,9 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::files::{read_file, write_new};
+use super::files::{read_file, read_small, write_new};
 use super::private::{self, Opening};
-use super::state::{Section, StateFolder, list_ids};
+use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Result};
@@ -68,15 +68,23 @@ pub(crate) fn is_proved(workspace: &Workspace, header: &Header, id: &str, folder
 pub(crate) fn outlived(state: &StateFolder) -> Result<Vec<String>> {
     let Some(folder) = proofs(&state.workspace, state.workspace_id())? else { return Ok(Vec::new()) };
     let proved = state.workspace.list(&folder)?;
-    let mut there = Vec::new();
-    let needing: &[Section] =
-        if state.only_overwrites { &[Section::Transactions, Section::History] } else { &[Section::Transactions] };
-    for section in needing {
-        let Some(section) = state.section(*section)? else { continue };
-        there.extend(list_ids(&state.workspace, &section)?);
-    }
+    let (at_work, committed) = (state.ids(Section::Transactions)?, state.ids(Section::History)?);
     let names = proved.into_iter().filter_map(|name| name.into_string().ok());
-    Ok(names.filter(|name| is_id(name.as_ref()) && !there.contains(name)).collect())
+    let mut outlived: Vec<String> = names.filter(|id| is_id(id.as_ref()) && !at_work.contains(id)).collect();
+    let mut needed = Vec::new();
+    for id in outlived.iter().filter(|id| committed.contains(id)) {
+        // The ways of the state folder may be better ones by now: what was written before has no number all the same.
+        if state.only_overwrites || is_of_unnumbered(&state.workspace, Name::new(&folder, id))? {
+            needed.push(id.clone());
+        }
+    }
+    outlived.retain(|id| !needed.contains(id));
+    Ok(outlived)
+}
+
+/// Returns whether a proof is that of a transaction whose folder has no number that it keeps.
+fn is_of_unnumbered(workspace: &Workspace, proof: Name<'_>) -> Result<bool> {
+    Ok(read_small(workspace, proof)?.is_some_and(|text| text.starts_with("0 ")))
 }
 
 /// Removes proofs that are of no use any more. One that stays does no harm.

@@ -4,6 +4,7 @@
 //! in a work tree that is a workspace by itself has `.txedit`.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git_folder::{self, GitFolder};
@@ -11,6 +12,7 @@ use super::private;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
+use crate::path::bounds::{is_named_as, leads_to};
 use crate::path::{STATE_FOLDER, STATE_IN_GIT, shown};
 
 /// A place for a state folder: a name in an open folder.
@@ -62,7 +64,8 @@ impl Home {
             Err(Error::new(ErrorKind::ValidationFailed, message).at(&path))
         };
         let known = [Some(Self::of_root(workspace)), Self::of_git(workspace)?];
-        if let Some(known) = known.into_iter().flatten().find(|known| known.path() == path) {
+        let known = known.into_iter().flatten().find(|known| known.path() == path);
+        if let Some(known) = known.filter(|known| !known.needs_id()) {
             return Ok(Some(known));
         }
         if path.starts_with(root) {
@@ -72,6 +75,13 @@ impl Home {
             return refused("the workspace is in it");
         };
         let folder = workspace.fs().open_folder(parent).map_err(|e| Error::io("open", parent, e))?;
+        let bytes = name.as_bytes();
+        // That one would take what is in it for its own.
+        if leads_to(bytes, STATE_FOLDER)
+            || is_named_as(bytes, STATE_IN_GIT) && git_folder::is_whole(workspace, &folder)?
+        {
+            return refused("another workspace has its own there by default; choose another name");
+        }
         let home = Self { folder, name: name.to_owned(), kind: HomeKind::Named };
         home.check_mount(workspace, &workspace.stat_handle(&home.folder)?)?;
         Ok(Some(home))

@@ -93,6 +93,15 @@ pub(crate) fn others(workspace: &Workspace, in_use: &StateLookup) -> Result<Vec<
     Ok(others)
 }
 
+/// Finds every state folder of a workspace that can be trusted, first the one in use, which must be: what another user has put
+/// beside it stops nobody.
+pub(crate) fn trusted(workspace: &Workspace) -> Result<Vec<StateFolder>> {
+    let found = find(workspace)?;
+    found.trusted(workspace)?;
+    let others = others(workspace, &found)?;
+    Ok([found].into_iter().chain(others).filter_map(StateLookup::found).collect())
+}
+
 /// Finds every state folder of a workspace, the one in use last.
 pub(crate) fn all(workspace: &Workspace) -> Result<Vec<StateLookup>> {
     let in_use = find(workspace)?;
@@ -106,17 +115,18 @@ pub(crate) fn is_usable(workspace: &Workspace, state: &StateFolder) -> Result<bo
     Ok(home::is_with_root(workspace, &state.stat)? && state.is_writable()?)
 }
 
-/// A warning if another state folder of the workspace holds transactions that nobody sees in this one.
-pub(crate) fn unseen(workspace: &Workspace, in_use: &StateLookup) -> Result<Vec<String>> {
+/// A warning for each state folder that is not in use and holds transactions that nobody sees in the one that is.
+pub(crate) fn unseen(workspace: &Workspace, others: &[StateLookup]) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
-    for other in others(workspace, in_use)?.into_iter().filter_map(StateLookup::found) {
+    for other in others {
+        let StateLookup::State(other) = other else { continue };
         let committed = other.committed()?;
         if committed > 0 {
             warnings.push(format!(
                 "{} holds {committed} more committed transaction{}, which `log` and `undo` do not see{}",
                 shown(&other.home.path()),
                 if committed == 1 { "" } else { "s" },
-                if is_usable(workspace, &other)? { "" } else { ": it cannot be written here" },
+                if is_usable(workspace, other)? { "" } else { ": it cannot be written here" },
             ));
         }
     }

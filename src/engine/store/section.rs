@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use super::parts::PARTS;
+use super::state::TAG;
 use super::view_folder::VIEWS;
 use crate::error::{Error, ErrorKind, NextStep, Outcome};
 use crate::path::bounds::is_named_as;
@@ -61,11 +63,15 @@ impl Section {
     }
 }
 
+/// The names in a state folder that always stand for the same.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    Section::ALL.iter().map(|section| section.name()).chain([VIEWS, PARTS, "id", TAG, ".gitignore"])
+}
+
 /// Returns whether something in a state folder has this name.
 pub(crate) fn is_of_state_folder(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
-    let sections = Section::ALL.iter().map(|section| section.name());
     bytes.starts_with(b".")
         || bytes.starts_with(b"newest.")
-        || sections.chain([VIEWS, "id", "CACHEDIR.TAG"]).any(|known| is_named_as(bytes, &known.to_ascii_lowercase()))
+        || names().any(|known| is_named_as(bytes, &known.to_ascii_lowercase()))
 }

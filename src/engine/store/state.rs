@@ -11,10 +11,9 @@ use super::births;
 use super::files::{read_small, replace};
 use super::home::{self, Home};
 pub(crate) use super::lookup::StateLookup;
-use super::parts::PARTS;
 use super::private::{self, Opening};
+use super::section;
 pub(crate) use super::section::Section;
-use super::view_folder::VIEWS;
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +60,7 @@ const ONLY_OVERWRITES: &str = "none";
 const PRIVATE: u32 = 0o700;
 
 /// The file that tells backup and archive programs to leave out a folder: <https://bford.info/cachedir/>.
-const TAG: &str = "CACHEDIR.TAG";
+pub(super) const TAG: &str = "CACHEDIR.TAG";
 
 /// The content of the tag. Only the first line counts.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -143,8 +142,7 @@ impl StateFolder {
 
     /// The number of committed transactions.
     pub(crate) fn committed(&self) -> Result<usize> {
-        let Some(history) = self.section(Section::History)? else { return Ok(0) };
-        Ok(list_ids(&self.workspace, &history)?.len())
+        Ok(self.ids(Section::History)?.len())
     }
 
     /// The reason not to use a state folder that is ours, but that another user may have put here: its transactions
@@ -161,14 +159,10 @@ impl StateFolder {
         let names = self.workspace.list(&self.folder)?;
         let ours = |name: &OsString| {
             let name = name.to_string_lossy();
-            name == ".gitignore"
-                || name == TAG
-                || name == VIEWS
-                || name == PARTS
+            section::names().any(|known| name == known)
                 || [".exchange-", ".id-", "..gitignore-", ".CACHEDIR.TAG-", "newest."]
                     .iter()
                     .any(|start| name.starts_with(start))
-                || Section::ALL.iter().any(|section| name == section.name())
         };
         Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))
     }
@@ -220,11 +214,11 @@ impl StateFolder {
     /// Completes a folder that was just made.
     fn complete_new(workspace: &Workspace, home: &Home) -> Result<Self> {
         // It is looked up like any other: another program may have put something in its place.
-        let StateLookup::State(state) = Self::find_at(workspace, home.clone())? else {
-            return Err(came_and_went(home.path()));
-        };
-        let state = Self { fresh: true, ..state };
-        state.complete().inspect_err(|_| {
+        let completed = Self::find_at(workspace, home.clone()).and_then(|found| match found {
+            StateLookup::State(state) => Self { fresh: true, ..state }.complete(),
+            StateLookup::Nothing | StateLookup::Ignored(..) => Err(came_and_went(home.path())),
+        });
+        completed.inspect_err(|_| {
             // Only if it is still empty: a failed probe leaves nothing in it, and anything else is not ours.
             drop(workspace.fs().remove_folder(home.name()));
         })
@@ -320,6 +314,11 @@ impl StateFolder {
             Opening::Ours(folder, _) => Ok(Some(folder)),
             Opening::Missing | Opening::Refused(_) => Ok(None),
         }
+    }
+
+    /// The names in a section that have the form of an id, oldest first; none where it is missing or not ours.
+    pub(crate) fn ids(&self, section: Section) -> Result<Vec<String>> {
+        self.section(section)?.map_or(Ok(Vec::new()), |folder| list_ids(&self.workspace, &folder))
     }
 
     /// Opens a section that must not be passed over: one that is not ours, or cannot be opened, is an error.

@@ -131,7 +131,8 @@ fn warnings_of_first(state: &StateFolder) -> Vec<String> {
     let path = shown(&state.home.path());
     let packed =
         format!("{path} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)");
-    let unseen = lookup::unseen(&state.workspace, &StateLookup::State(state.clone()));
+    let others = lookup::others(&state.workspace, &StateLookup::State(state.clone()));
+    let unseen = others.and_then(|others| lookup::unseen(&state.workspace, &others));
     is_packed.then_some(packed).into_iter().chain(unseen.unwrap_or_default()).collect()
 }
 

@@ -119,7 +119,8 @@ fn crafted(from: &str, to: &str) -> Result<Journal, Corrupt> {
 #[test]
 fn a_crafted_entry_is_refused() {
     assert!(crafted("\"path\":\"a\"", "\"path\":\"a\"").is_ok(), "the crafting itself is sound");
-    for path in ["/etc/passwd", "..", "a/../b", ".txedit/id", "x/.TXEDIT/y", "", "a//b", "a/", "./a", "a\\u0000b"] {
+    let states = [".txedit/id", "x/.TXEDIT/y", ".git/txedit/id", "x/.GIT/TXEDIT"];
+    for path in states.into_iter().chain(["/etc/passwd", "..", "a/../b", "", "a//b", "a/", "./a", "a\\u0000b"]) {
         let crafted = crafted("\"path\":\"a\"", &format!("\"path\":\"{path}\""));
         assert!(matches!(crafted, Err(Corrupt::Unexpected { line: 2, .. })), "{path}: {crafted:?}");
     }

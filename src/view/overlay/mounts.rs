@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    Mode, OFlags, ResolveFlags, StatVfsMountFlags, XattrFlags, fsetxattr, fstat, fstatvfs, mkdirat, openat, openat2,
+    FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, XattrFlags, fsetxattr, fstat, fstatvfs, mkdirat, openat,
+    openat2,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -18,7 +19,7 @@ use rustix::mount::{
 
 use super::super::layer::OPAQUE;
 use super::super::step::{MakeFailure, MakeStep};
-use crate::path::STATE_FOLDER;
+use crate::path::{STATE_FOLDER, STATE_PATHS};
 
 /// A folder or file of the workspace that is not copied on write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,7 @@ pub(super) fn set_up(root: &Path, layers: &Layers, real: &[Real]) -> Result<Owne
     for (real, tree) in real.iter().zip(trees) {
         put(&opened, real, tree.as_fd()).map_err(|e| MakeStep::Mount(real.path.clone()).failed(e))?;
     }
+    hide_state_in_git(&opened).map_err(|e| MakeStep::State.failed(e))?;
     Ok(opened)
 }
 
@@ -136,6 +138,27 @@ fn hide_state(upper: &File) -> rustix::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let state = openat(upper, STATE_FOLDER, flags, Mode::empty())?;
     fsetxattr(&state, OPAQUE, b"y", XattrFlags::empty())
+}
+
+/// Hides one in the git folder, which is a real folder in the view.
+fn hide_state_in_git(root: &OwnedFd) -> io::Result<()> {
+    for path in STATE_PATHS.into_iter().filter(|path| *path != STATE_FOLDER) {
+        match beneath_of(root, Path::new(path)) {
+            Ok(there) if FileType::from_raw_mode(fstat(&there)?.st_mode) == FileType::Directory => {
+                let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+                mount(
+                    "tmpfs",
+                    format!("/proc/self/fd/{}", there.as_raw_fd()),
+                    "tmpfs",
+                    flags,
+                    Some(c"size=4k,mode=700"),
+                )?;
+            }
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Mounts the overlay. The layers are named by their descriptors: a path may contain what separates options, and may

@@ -139,6 +139,8 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         (3, "src/main.rs", "src/../../x"),
         (3, "src/main.rs", ".txedit/id"),
         (3, "src/main.rs", "sub/.TXEDIT/id"),
+        (3, "src/main.rs", ".git/txedit/id"),
+        (3, "src/main.rs", "sub/.GIT/TxEdit/id"),
         (3, "src/main.rs", "src/new"),
         (3, "\"kind\":\"edit\"", "\"kind\":\"delete\""),
         (3, ",\"user\":1000", ""),

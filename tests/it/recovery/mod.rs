@@ -16,3 +16,18 @@ mod saved_anew;
 mod sections;
 mod stepwise;
 mod unreadable;
+
+use txedit::fs::FileKind;
+use txedit::fs::sim::{Policy, SimFs};
+
+/// The machine after its next start, with everything that was on its disk.
+fn restarted(sim: &SimFs) -> SimFs {
+    sim.sync_everything();
+    SimFs::from_image(&sim.image(Policy::Unordered, 1))
+}
+
+/// The number of proofs, outside the workspace, that journals were written where they are.
+fn proofs(sim: &SimFs) -> usize {
+    let entries = sim.entries("/states/txedit/born").unwrap_or_default();
+    entries.iter().filter(|(_, entry)| entry.kind == FileKind::File).count()
+}

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use txedit::fs::FileKind;
-use txedit::fs::sim::{Action, Policy, SimFs, Volume};
+use txedit::fs::sim::{Action, SimFs, Volume};
 use txedit::report::{Guarantee, Recovered, RecoveryAction};
 use txedit::settings::Swap;
 use txedit::{
     Decision, Edit, Engine, ErrorKind, NextStep, Outcome, RecoverOptions, Request, Run, Settings, UndoOptions,
 };
+
+use super::{proofs, restarted};
 
 /// Numbers that are dealt out anew as soon as the system has forgotten a file, as on sshfs; and a file system without links.
 const KINDS: [fn(&mut Volume); 2] = [
@@ -167,8 +168,7 @@ fn what_was_interrupted_comes_back_after_a_restart() {
     for kind in KINDS {
         let sim = machine(kind);
         killed_between_writes(&sim);
-        sim.sync_everything();
-        let sim = SimFs::from_image(&sim.image(Policy::Unordered, 1));
+        let sim = restarted(&sim);
         let done = recover(&sim, RecoverOptions::new());
         assert!(!done.required, "{done:?}");
         assert_eq!(words(&sim), ["old", "old"]);
@@ -276,20 +276,36 @@ fn a_file_that_takes_the_place_of_one_while_it_is_overwritten_is_noticed() {
     }
 }
 
+/// As after a mount with other options. What was written before has no number all the same.
+#[test]
+fn a_better_way_later_leaves_the_proofs_of_history() {
+    let sim = machine(KINDS[0]);
+    let first = engine(&sim).apply(&edits(), Run::default()).unwrap().transaction.unwrap();
+    sim.volume("/w", |volume| {
+        (volume.exchange, volume.no_replace) = (true, true);
+        (volume.numbers_by_name, volume.forgets_numbers) = (false, false);
+    })
+    .unwrap();
+    for mode in [0o600, 0o644] {
+        let report = engine(&sim).apply(&Request::new().mode("a", mode), Run::default()).unwrap();
+        assert_eq!(report.guarantee, Some(Guarantee::Exchange));
+    }
+    assert_eq!(proofs(&sim), 1);
+    let sim = restarted(&sim);
+    engine(&sim).undo(Some(&first), false, Run::default()).unwrap();
+    assert_eq!(words(&sim), ["old", "old"]);
+}
+
 #[test]
 fn the_proofs_go_with_what_they_prove() {
     let sim = machine(KINDS[0]);
-    let proofs = || {
-        let entries = sim.entries("/states/txedit/born").unwrap_or_default();
-        entries.iter().filter(|(_, entry)| entry.kind == FileKind::File).count()
-    };
     for _ in 0..3 {
         engine(&sim).apply(&edits(), Run::default()).unwrap();
         engine(&sim).undo_last(1, &UndoOptions::default(), Run::default()).unwrap();
     }
-    assert_eq!(proofs(), 6);
+    assert_eq!(proofs(&sim), 6);
     engine(&sim).prune(&txedit::Retention::default().count(0)).unwrap();
     engine(&sim).apply(&edits(), Run::default()).unwrap();
     engine(&sim).undo_last(1, &UndoOptions::default(), Run::default()).unwrap();
-    assert_eq!(proofs(), 2);
+    assert_eq!(proofs(&sim), 2);
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimCall, SimFs};
-use txedit::{Edit, Engine, Request, Run, Settings};
+use txedit::settings::Swap;
+use txedit::{Edit, Engine, ErrorKind, Request, Run, Settings};
 
 fn machine() -> SimFs {
     let sim = SimFs::new();
@@ -43,6 +44,41 @@ fn killed(sim: &SimFs, before: impl Fn(&SimCall<'_>) -> bool + Send + Sync + 'st
 fn in_section(sim: &SimFs, section: &str) -> Vec<PathBuf> {
     let all = sim.entries("/w").unwrap().into_iter().map(|(path, _)| path);
     all.filter(|path| path.parent().is_some_and(|parent| parent.ends_with(section))).collect()
+}
+
+#[test]
+fn file_systems_that_have_no_way_in_common_are_refused() {
+    let refused = |way: fn(&SimFs), why: &str, kind: ErrorKind| {
+        let sim = machine();
+        way(&sim);
+        let settings = Settings::default().swap(Swap::InPlace).user_state(Path::new("/states").to_owned());
+        let engine = Engine::with_fs(Arc::new(sim.process(1)), Path::new("/w"), settings).unwrap();
+        let error = engine.apply(&edits("new"), Run::default()).unwrap_err();
+        assert!(error.kind() == kind && error.message().contains(why), "{error}");
+        assert_eq!(["/w/a", "/w/m/e"].map(|path| sim.read(path).unwrap()), [b"old\n", b"old\n"]);
+        assert_eq!(in_section(&sim, "txn"), Vec::<PathBuf>::new());
+        // Each for itself is done.
+        engine.apply(&Request::new().edit("a", Edit::replace_all("old", "new")), Run::default()).unwrap();
+    };
+    let overwrites = |sim: &SimFs| {
+        sim.volume("/w/m", |it| (it.exchange, it.no_replace, it.links) = (false, false, false)).unwrap();
+    };
+    refused(overwrites, "files in /w/m can only be overwritten", ErrorKind::CrossDevice);
+    // One has no links, and the other no other way.
+    let differ = |sim: &SimFs| {
+        sim.volume("/w", |it| (it.exchange, it.links) = (false, false)).unwrap();
+        sim.volume("/w/m", |it| (it.exchange, it.no_replace) = (false, false)).unwrap();
+    };
+    refused(differ, "a file cannot have a second name (link) in /w", ErrorKind::UnsupportedFileSystem);
+}
+
+#[test]
+fn a_state_folder_on_another_file_system_than_the_root_is_refused() {
+    let sim = machine();
+    sim.mount("/w/.txedit").unwrap();
+    let error = engine(&sim, 1).apply(&edits("new"), Run::default()).unwrap_err();
+    assert!(error.kind() == ErrorKind::CrossDevice && error.message().contains("unmount it"), "{error}");
+    assert_eq!(sim.read("/w/a").unwrap(), b"old\n");
 }
 
 #[test]

@@ -8,6 +8,9 @@ use crate::error::Result;
 use crate::fs::{FileKind, Name};
 use crate::path::PathProblem;
 
+/// The number of names beside `txn`, of the other sections and `id`, that make a folder a state folder.
+const ENOUGH: usize = 3;
+
 impl Resolver<'_> {
     /// Refuses a place that is a state folder, or in one.
     pub(super) fn check_states(&self, place: &ResolvedPath, path: &Path) -> Result<()> {
@@ -31,9 +34,15 @@ impl Resolver<'_> {
         let workspace = self.workspace;
         let Some(handle) = workspace.find_folder(&workspace.root, folder)? else { return Ok(false) };
         let has = |name: &str| Ok(workspace.stat(Name::new(&handle, name))?.is_some());
-        Ok(has("id")?
-            && has(Section::Transactions.name())?
-            && has(Section::History.name())?
-            && has(Section::Trash.name())?)
+        if !has(Section::Transactions.name())? {
+            return Ok(false);
+        }
+        // Some of it may be gone, by a power loss or by hand: what is left is a state folder all the same.
+        let mut others = 0;
+        for section in Section::ALL.into_iter().filter(|section| *section != Section::Transactions) {
+            others += usize::from(has(section.name())?);
+        }
+        others += usize::from(has("id")?);
+        Ok(others >= ENOUGH)
     }
 }

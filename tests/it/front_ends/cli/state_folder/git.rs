@@ -1,7 +1,7 @@
 //! The state folder in the git folder of a root, of a linked work tree, and of a submodule; and git folders that it is
 //! never put into.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use txedit::check::CheckIn;
 use txedit::{Check, Edit, Engine, Request, Run, Settings};
@@ -177,8 +177,8 @@ fn a_view_has_its_layers_in_it() {
     }
     let here = repository(".");
     here.run(&EDIT).exits(0);
-    // The history is not seen by what runs in the view, and a txedit in it has a history of its own.
-    let check = "grep two a && test ! -w .git/txedit && test ! -e .txedit/history";
+    // The history is not seen by what runs in the view.
+    let check = "grep two a && test ! -w .git/txedit && test ! -e .git/txedit/history && test ! -e .txedit/history";
     let line = ["--check-in", "view", "--check", check, "edit", "a", "--old", "two", "--new", "two two"];
     here.run(&line).exits(0);
     here.run(&["run", "--", "sh", "-c", "echo new > b; rm a"]).exits(0);
@@ -210,4 +210,24 @@ fn every_history_is_pruned() {
     here.run(&BACK).exits(0);
     let json = here.run(&["--json", "history", "prune", "--keep", "0"]).exits(0).json();
     assert_eq!((json["pruned"].as_array().unwrap().len(), both(&here)), (2, [Some(0), Some(0)]));
+}
+
+/// What another user has put beside the state folder in use is told, and stands in nobody's way.
+#[test]
+fn one_of_another_user_beside_the_one_in_use_is_told() {
+    let here = repository(".");
+    fs::create_dir_all(here.path().join(".git/txedit")).unwrap();
+    if chown(here.path().join(".git/txedit"), Some(1234), None).is_err() {
+        return eprintln!("skipped: only root can give a folder away");
+    }
+    // In a git folder of this user alone it is none that anybody can put there unseen.
+    here.run(&EDIT).exits(5);
+    here.run(&["status"]).exits(6);
+    // In one that others share it is: this user has another one.
+    fs::set_permissions(here.path().join(".git"), fs::Permissions::from_mode(0o777)).unwrap();
+    here.run(&EDIT).exits(0);
+    let status = here.run(&["--json", "status"]);
+    assert!(warnings(status.exits(0)).contains(".git/txedit"), "{status:?}");
+    assert_eq!(fs::read_dir(here.path().join(".git/txedit")).unwrap().count(), 0);
+    assert_eq!(committed(&here.path().join(".txedit")), Some(1));
 }

@@ -25,6 +25,24 @@ fn it_is_moved_with_its_history_in_one_step() {
 }
 
 #[test]
+fn what_is_being_committed_is_not_moved_away_from_under_it() {
+    let here = Workspace::new();
+    here.write("a", "one\n");
+    here.run(&[&["--root", "."], &EDIT[..]].concat()).exits(0);
+    make_repository(&here, ".git");
+    let program = env!("CARGO_BIN_EXE_txedit");
+    let check = format!("'{program}' history move > .git/told 2>&1; test $? = 6");
+    here.run(&[&["--check-in", "tree", "--check", &check], &BACK[..]].concat()).exits(0);
+    let told = fs::read_to_string(here.path().join(".git/told")).unwrap();
+    assert!(told.contains("is being committed, or could not be recovered: nothing was moved"), "{told}");
+    assert_eq!(both(&here), [Some(2), None]);
+
+    let fresh = repository(".");
+    let refused = fresh.run(&["history", "move"]);
+    assert!(refused.exits(2).stderr.contains("there is no state folder yet"), "{refused:?}");
+}
+
+#[test]
 fn two_are_told_and_not_mixed() {
     let here = repository(".");
     here.run(&EDIT).exits(0);

@@ -1,5 +1,7 @@
 //! `--state-dir`.
 
+use std::os::unix::fs::MetadataExt;
+
 use super::*;
 
 /// A folder with a workspace `w` in it, and a line of `edit` there with a state folder beside it.
@@ -59,12 +61,28 @@ fn one_on_another_file_system_is_refused() {
     let (here, _) = workspace();
     let Ok(other) = tempfile::tempdir_in("/dev/shm") else { return eprintln!("skipped: no /dev/shm") };
     let dir = other.path().join("state");
-    let ran = here.run(&[&["-C", "w", "--root", ".", "--state-dir", text(&dir)], &EDIT[..]].concat());
-    if ran.status == Some(0) {
+    if fs::metadata(other.path()).unwrap().dev() == fs::metadata(here.path()).unwrap().dev() {
         return eprintln!("skipped: /dev/shm is on the same file system");
     }
+    let ran = here.run(&[&["-C", "w", "--root", ".", "--state-dir", text(&dir)], &EDIT[..]].concat());
     assert_eq!(ran.json()["error_code"], "CROSS_DEVICE", "{ran:?}");
     assert!(!dir.exists());
+}
+
+/// That one would take what is in it for its own.
+#[test]
+fn the_default_place_of_another_workspace_is_refused() {
+    let here = repository(".");
+    here.write("w/a", "one\n");
+    for gitdir in [None, Some("gitdir: ../.git\n")] {
+        gitdir.map(|text| here.write("w/.git", text));
+        for dir in ["../.git/txedit", "../.git/TxEdit", "../.txedit"] {
+            let ran = here.run(&[&["-C", "w", "--root", ".", "--state-dir", dir], &EDIT[..]].concat());
+            assert!(ran.exits(2).stdout.contains("another workspace has its own there"), "{dir}: {ran:?}");
+        }
+    }
+    assert_eq!(both(&here), [None, None]);
+    assert!(!here.path().join(".git/txedit").exists());
 }
 
 #[test]
@@ -77,9 +95,22 @@ fn nothing_leads_into_it_from_a_workspace_above() {
         let is_ours = path != "state/NEWEST.x";
         assert_eq!(ran.status, Some(if is_ours { 2 } else { 0 }), "{ran:?}");
     }
-    for line in [["rm", "-r", "state"], ["mv", "state", "there"]] {
-        let ran = here.run(&[&["--root", "."], &line[..]].concat());
-        assert!(ran.status == Some(2) && ran.stderr.contains("txedit's own state folder"), "{ran:?}");
-    }
+    let refuses_to_touch_it = || {
+        for line in [["rm", "-r", "state"], ["mv", "state", "there"]] {
+            let ran = here.run(&[&["--root", "."], &line[..]].concat());
+            assert!(ran.status == Some(2) && ran.stderr.contains("txedit's own state folder"), "{ran:?}");
+        }
+    };
+    refuses_to_touch_it();
     assert_eq!(fs::read(here.path().join("state/id")).unwrap(), before);
+    // It is one still when some of it is gone.
+    fs::remove_file(here.path().join("state/id")).unwrap();
+    fs::remove_dir_all(here.path().join("state/kept")).unwrap();
+    refuses_to_touch_it();
+    assert_eq!(committed(&here.path().join("state")), Some(1));
+    // Some of its names are in many a folder.
+    for folder in ["txn", "history", "open"] {
+        here.write(&format!("book/{folder}/x"), "");
+    }
+    here.run(&["--root", ".", "rm", "-r", "book"]).exits(0);
 }

@@ -34,6 +34,12 @@ fn it_is_in_the_root_and_the_other_history_is_told() {
     let Some(ran) = sandboxed(&here, &BACK) else { return };
     assert!(warnings(ran.exits(0)).contains("holds 1 more committed transaction"), "{ran:?}");
     assert_eq!(both(&here), [Some(1), Some(1)]);
+    // Whoever prunes to be rid of a secret means both.
+    let pruned = sandboxed(&here, &["--json", "history", "prune", "--keep", "0"]).unwrap();
+    assert!(pruned.exits(5).json()["error"].as_str().unwrap().contains(".git/txedit holds committed"), "{pruned:?}");
+    assert_eq!(both(&here), [Some(1), Some(1)]);
+    here.run(&["history", "prune", "--keep", "0"]).exits(0);
+    assert_eq!(both(&here), [Some(0), Some(0)]);
 }
 
 #[test]
