@@ -1,5 +1,6 @@
 //! The user's settings file, as far as every command needs it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use serde::Deserialize;
 #[cfg(not(feature = "delegate"))]
 use serde::de::IgnoredAny as DelegateTable;
 
+use super::args::{CheckInArg, ColorArg, DurabilityArg, SwapArg};
 use super::home;
 use super::options::usage;
 #[cfg(feature = "delegate")]
@@ -20,30 +22,59 @@ const FILE_BYTES: u64 = 1 << 20;
 /// The most symlinks on the way to it; the system follows no more either.
 const LINKS: usize = 40;
 
-/// An unknown key may be one of these misspelled, and is refused.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfigFile {
-    #[serde(default)]
+/// What the user has chosen for all workspaces, and for some of them. An option, or its environment variable, counts more. An
+/// unknown key may be one of these misspelled, and is refused.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ConfigFile {
     deny: Vec<String>,
-    #[serde(default)]
     through: Vec<PathBuf>,
-    #[serde(default)]
-    #[expect(dead_code, reason = "only its shape is checked here")]
+    durability: Option<DurabilityArg>,
+    check: Option<String>,
+    check_in: Option<CheckInArg>,
+    pub(super) swap: Option<SwapArg>,
+    pub(super) lock_timeout: Option<f64>,
+    pub(super) check_timeout: Option<f64>,
+    pub(super) color: Option<ColorArg>,
+    /// Only its shape is checked here.
     delegate: DelegateTable,
+    root: BTreeMap<PathBuf, RootConfig>,
 }
 
-/// The globs that the user denies. It is an error if the file cannot be read: it may deny more than is known.
-pub(super) fn denied() -> Result<Vec<String>> {
-    Ok(read()?.deny)
+/// What the user has chosen for one workspace. What is denied there is denied besides what is denied everywhere; of the rest
+/// this counts more.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RootConfig {
+    pub(super) deny: Vec<String>,
+    pub(super) through: Vec<PathBuf>,
+    pub(super) durability: Option<DurabilityArg>,
+    pub(super) check: Option<String>,
+    pub(super) check_in: Option<CheckInArg>,
 }
 
-/// The folders that the user wants to be real in views.
-pub(super) fn through() -> Result<Vec<PathBuf>> {
-    Ok(read()?.through)
+impl ConfigFile {
+    /// What counts in the workspace at `root`, whichever way its path is spelled.
+    pub(super) fn at(&self, root: &Path) -> RootConfig {
+        let Self { deny, through, durability, check, check_in, .. } = self.clone();
+        let mut all = RootConfig { deny, through, durability, check, check_in };
+        let real = root.canonicalize();
+        let is_it = |named: &Path| {
+            named == root || real.as_ref().is_ok_and(|real| named.canonicalize().is_ok_and(|it| it == *real))
+        };
+        for of_root in self.root.iter().filter(|(named, _)| is_it(named)).map(|(_, config)| config.clone()) {
+            all.deny.extend(of_root.deny);
+            all.through.extend(of_root.through);
+            all.durability = of_root.durability.or(all.durability);
+            all.check = of_root.check.or(all.check);
+            all.check_in = of_root.check_in.or(all.check_in);
+        }
+        all
+    }
 }
 
-fn read() -> Result<ConfigFile> {
+/// Reads the file. It is an error if that cannot be read: it may deny more than is known.
+pub(super) fn read() -> Result<ConfigFile> {
     // A folder that this user may not enter is another user's: $HOME survives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
@@ -52,11 +83,15 @@ fn read() -> Result<ConfigFile> {
     let bytes = input::read_file(&path, FILE_BYTES)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
-    toml::from_str(text).map_err(|error| {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| {
         let before = &text[..error.span().unwrap_or_default().start];
         let line = before.matches('\n').count() + 1;
         usage(&name, format!("{name}, line {line}: {}", error.message().trim_end()))
-    })
+    })?;
+    match file.root.keys().find(|root| !root.is_absolute()) {
+        Some(root) => Err(usage(&name, format!("{name}: [root.\"{}\"] is no absolute path", root.display()))),
+        None => Ok(file),
+    }
 }
 
 /// The path of the file, and each path that symlinks on the way lead to, even where nothing exists yet: a file that a

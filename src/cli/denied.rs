@@ -6,14 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::args::Common;
-use super::config;
 use super::options::usage;
 use crate::error::Result;
 use crate::path::bounds::{Bounds, without_braces};
 
 /// The globs of the settings file, the environment and the command line. An option cannot allow what the file denies.
-pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
-    let mut all = config::denied()?;
+pub(super) fn globs(of_file: Vec<String>, common: &Common) -> Result<Vec<String>> {
+    let mut all = of_file;
     if let Some(globs) = env::var_os("TXEDIT_DENY") {
         let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
         if !globs.is_empty() && globs.trim_matches(':').is_empty() {

@@ -53,8 +53,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(line: &CommandLine) -> u8 {
-    output::choose_colors(line.common.color);
-    let options = match CommonOptions::new(&line.common) {
+    let config = config::read();
+    let color = line.common.color.or(config.as_ref().ok().and_then(|config| config.color));
+    output::choose_colors(color.unwrap_or_default());
+    let options = match config.and_then(|config| CommonOptions::new(&line.common, config)) {
         Ok(options) => options,
         Err(error) => return print_failure(&error.into(), line.common.json, None),
     };

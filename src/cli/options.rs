@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
+use super::config::{self, ConfigFile, RootConfig};
+use super::denied;
 use super::home::{unfit_folders, user_state};
-use super::{config, denied};
 use crate::check::process::TRANSACTION;
 use crate::check::{Check, CheckIn};
 use crate::engine::{Durability, Engine, Retention, Settings, is_of_parts_alone};
@@ -17,6 +18,12 @@ use crate::journal::Swap;
 use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
+
+/// The seconds that are waited for locks.
+const LOCK_TIMEOUT: f64 = 10.0;
+
+/// The seconds that a check may take.
+const CHECK_TIMEOUT: f64 = 600.0;
 
 /// The variable that names the session of the caller.
 const SESSION: &str = "TXEDIT_SESSION";
@@ -35,22 +42,18 @@ pub(crate) struct CommonOptions {
     is_named: bool,
     /// The folder that relative paths of the command line start from.
     pub(crate) current: PathBuf,
-    /// The failures that a commit survives.
-    pub(crate) durability: Durability,
+    /// What was typed, and the settings file: another workspace may want something else.
+    asked: (Common, ConfigFile),
+    /// What counts in the workspace.
+    chosen: Chosen,
     /// How new contents take the place of old ones.
     pub(crate) swap: Swap,
     /// The longest wait for locks.
-    pub(crate) lock_timeout: Duration,
-    /// The check: a command that decides, with the new files in place, whether they stay.
-    pub(crate) check: Option<Check>,
+    lock_timeout: Duration,
     /// True if a plan, or a client of the server, may name a check.
     pub(crate) allow_checks: bool,
     /// The time limit of a check.
     pub(crate) check_limit: Duration,
-    /// Where checks run.
-    check_in: CheckIn,
-    /// The folders that are real in a view.
-    through: Vec<PathBuf>,
     /// The state folder that was named, absolute.
     state_dir: Option<PathBuf>,
     /// The session of the caller.
@@ -59,8 +62,6 @@ pub(crate) struct CommonOptions {
     allow_vcs: bool,
     /// True if a request may set the set-user-id or set-group-id bit.
     allow_set_id: bool,
-    /// The denied globs, as they were given.
-    denied: Vec<String>,
     /// The transaction whose check started this program.
     pub(crate) inside: Option<String>,
     /// True if the result is JSON.
@@ -73,7 +74,7 @@ pub(crate) struct CommonOptions {
 
 impl CommonOptions {
     /// Validates what was typed.
-    pub(crate) fn new(common: &Common) -> Result<Self> {
+    pub(crate) fn new(common: &Common, config: ConfigFile) -> Result<Self> {
         let current = current_folder(&common.folders)?;
         let unfit = unfit_folders();
         let asked_for = root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR"));
@@ -82,40 +83,30 @@ impl CommonOptions {
             Some((name, folder)) => root_named(name, named_folder(name, &current.join(folder))?, &unfit)?,
             None => root_around(&current, &unfit),
         };
-        let lock_timeout = seconds("--lock-timeout", common.lock_timeout)?;
-        let check_limit = seconds("--check-timeout", common.check_timeout)?;
-        let check = common.check.as_ref().map(|command| check(command, check_limit)).transpose()?;
-        let durability = match common.durability {
-            args::DurabilityArg::Power => Durability::Power,
-            args::DurabilityArg::Process => Durability::Process,
-        };
+        let lock_timeout = common.lock_timeout.or(config.lock_timeout).unwrap_or(LOCK_TIMEOUT);
+        let check_limit = common.check_timeout.or(config.check_timeout).unwrap_or(CHECK_TIMEOUT);
+        let check_limit = seconds("--check-timeout", check_limit)?;
         // A script may ask for a quiet run in an environment that asks for a verbose one.
         let verbose = common.verbose && !common.quiet;
+        let chosen = Chosen::new(common, config.at(root.folder()), check_limit)?;
         Ok(Self {
+            asked: (common.clone(), config.clone()),
+            chosen,
             root,
             is_named,
-            durability,
-            swap: match common.swap {
+            swap: match common.swap.or(config.swap).unwrap_or_default() {
                 args::SwapArg::Auto => Swap::Auto,
                 args::SwapArg::Exchange => Swap::Exchange,
                 args::SwapArg::Aside => Swap::Aside,
                 args::SwapArg::InPlace => Swap::InPlace,
             },
-            lock_timeout,
-            check,
+            lock_timeout: seconds("--lock-timeout", lock_timeout)?,
             allow_checks: common.allow_checks,
             check_limit,
-            check_in: match common.check_in {
-                args::CheckInArg::Auto => CheckIn::Auto,
-                args::CheckInArg::View => CheckIn::View,
-                args::CheckInArg::Tree => CheckIn::Tree,
-            },
-            through: through(common)?,
             state_dir: state_dir(common.state_dir.as_deref(), &current)?,
             session: session()?,
             allow_vcs: common.allow_vcs,
             allow_set_id: common.allow_set_id,
-            denied: denied::globs(common)?,
             inside: env::var(TRANSACTION).ok(),
             json: common.json,
             quiet: common.quiet,
@@ -157,46 +148,94 @@ impl CommonOptions {
     }
 
     fn engine_at(&self, root: &Path) -> Result<Engine> {
-        let engine = Engine::open_with(root, self.settings())?.inside_of(self.inside.clone());
+        let (common, config) = &self.asked;
+        let chosen = Chosen::new(common, config.at(root), self.check_limit)?;
+        let engine = Engine::open_with(root, self.settings(&chosen))?.inside_of(self.inside.clone());
         let settings = config::names()?;
         let settings = settings.iter().filter_map(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
-        let mut bounds = denied::at(engine.root(), &self.denied)?.barring_settings(settings.collect());
+        let mut bounds = denied::at(engine.root(), &chosen.denied)?.barring_settings(settings.collect());
         if self.allow_vcs {
             bounds = bounds.allowing_vcs();
         }
-        let engine = engine.with_check(self.check.clone()).with_bounds(bounds);
+        let engine = engine.with_check(chosen.check).with_bounds(bounds);
         let engine = if self.allow_set_id { engine } else { engine.refusing_set_id() };
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
     /// The settings of an engine in a folder that was just made, which has its state in it.
     pub(crate) fn scratch_settings(&self) -> Settings {
-        self.settings().state_dir(None)
+        self.settings(&self.chosen).state_dir(None)
     }
 
     /// The settings of the engine.
-    fn settings(&self) -> Settings {
+    fn settings(&self, chosen: &Chosen) -> Settings {
         Settings {
-            durability: self.durability,
+            durability: chosen.durability,
             swap: self.swap,
             lock_timeout: self.lock_timeout,
             retention: Retention::default(),
             program: concat!("txedit ", env!("CARGO_PKG_VERSION")).to_owned(),
-            check_in: self.check_in,
-            through: self.through.clone(),
+            check_in: chosen.check_in,
+            through: chosen.through.clone(),
             session: self.session.clone(),
             user_state: user_state(),
             state_dir: self.state_dir.clone(),
         }
     }
 
+    /// The failures that a commit survives.
+    pub(crate) fn durability(&self) -> Durability {
+        self.chosen.durability
+    }
+
     /// The options with which this program is started again to commit something in the same way.
     pub(crate) fn for_children(&self) -> [&'static str; 4] {
-        let durability = match self.durability {
+        let durability = match self.chosen.durability {
             Durability::Power => "power",
             Durability::Process => "process",
         };
         ["--durability", durability, "--swap", self.swap.as_str()]
+    }
+}
+
+/// What counts in one workspace: what was typed or is in the environment, else what the settings file has.
+#[derive(Debug, Clone)]
+struct Chosen {
+    /// The failures that a commit survives.
+    durability: Durability,
+    /// The check: a command that decides, with the new files in place, whether they stay.
+    check: Option<Check>,
+    /// Where checks run.
+    check_in: CheckIn,
+    /// The folders that are real in a view.
+    through: Vec<PathBuf>,
+    /// The denied globs, as they were given.
+    denied: Vec<String>,
+}
+
+impl Chosen {
+    fn new(common: &Common, of_file: RootConfig, check_limit: Duration) -> Result<Self> {
+        let RootConfig { deny, mut through, durability, check: of_file, check_in } = of_file;
+        through.extend(common.through.iter().cloned());
+        let check = match (&common.check, of_file) {
+            (Some(command), _) => Some(check("--check (or TXEDIT_CHECK)", command, check_limit)?),
+            (None, Some(command)) => Some(check("`check` in the settings file", &command.into(), check_limit)?),
+            (None, None) => None,
+        };
+        Ok(Self {
+            durability: match common.durability.or(durability).unwrap_or_default() {
+                args::DurabilityArg::Power => Durability::Power,
+                args::DurabilityArg::Process => Durability::Process,
+            },
+            check,
+            check_in: match common.check_in.or(check_in).unwrap_or_default() {
+                args::CheckInArg::Auto => CheckIn::Auto,
+                args::CheckInArg::View => CheckIn::View,
+                args::CheckInArg::Tree => CheckIn::Tree,
+            },
+            through,
+            denied: denied::globs(deny, common)?,
+        })
     }
 }
 
@@ -210,11 +249,6 @@ fn current_folder(changes: &[PathBuf]) -> Result<PathBuf> {
         }
         next.canonicalize().map_err(|e| Error::io("find", &next, e))
     })
-}
-
-/// The folders that are real in a view: those of the user's settings, then those of the command line.
-fn through(common: &Common) -> Result<Vec<PathBuf>> {
-    Ok(config::through()?.into_iter().chain(common.through.iter().cloned()).collect())
 }
 
 /// The state folder that was named.
@@ -261,9 +295,9 @@ pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
 }
 
 /// The user's check. An empty command is an error: it would check nothing, and probably a variable was forgotten.
-fn check(command: &OsString, limit: Duration) -> Result<Check> {
+fn check(source: &str, command: &OsString, limit: Duration) -> Result<Check> {
     if command.as_bytes().trim_ascii().is_empty() {
-        let message = "--check (or TXEDIT_CHECK) is empty and would check nothing: give a command, or leave it out";
+        let message = format!("{source} is empty and would check nothing: give a command, or leave it out");
         return Err(usage("--check", message));
     }
     Ok(Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit })
@@ -306,6 +340,14 @@ enum Root {
     Current(PathBuf),
     /// The current folder cannot be the workspace unless it is named.
     Unfit(PathBuf),
+}
+
+impl Root {
+    fn folder(&self) -> &Path {
+        match self {
+            Self::Certain(folder) | Self::Current(folder) | Self::Unfit(folder) => folder,
+        }
+    }
 }
 
 fn unfit(folder: &Path) -> Error {

@@ -7,9 +7,9 @@ use std::ops::Bound;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use clap::ColorChoice;
 use serde::Serialize;
 
+use super::args::ColorArg;
 use super::exit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::VersionedAnswer;
@@ -93,11 +93,11 @@ impl Answer {
 }
 
 /// Uses colours as asked; without an option, on terminals that support them.
-pub(crate) fn choose_colors(choice: ColorChoice) {
+pub(crate) fn choose_colors(choice: ColorArg) {
     match choice {
-        ColorChoice::Auto => anstream::ColorChoice::Auto,
-        ColorChoice::Always => anstream::ColorChoice::Always,
-        ColorChoice::Never => anstream::ColorChoice::Never,
+        ColorArg::Auto => anstream::ColorChoice::Auto,
+        ColorArg::Always => anstream::ColorChoice::Always,
+        ColorArg::Never => anstream::ColorChoice::Never,
     }
     .write_global();
 }

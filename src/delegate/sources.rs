@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::engine::Engine;
@@ -60,7 +61,7 @@ pub(super) fn layers(engine: &Engine, flags: &Flags, findings: &mut Findings) ->
     let mut layers = Vec::new();
     if let Some(path) = user_file() {
         match input::read_file(&path, FILE_BYTES) {
-            Ok(bytes) => layers.extend(read(&bytes, &path, findings)),
+            Ok(bytes) => layers.extend(read::<UserFile>(&bytes, &path, findings)),
             Err(error) if error.kind() == ErrorKind::FileNotFound => {}
             Err(error) => return Err(error),
         }
@@ -68,7 +69,7 @@ pub(super) fn layers(engine: &Engine, flags: &Flags, findings: &mut Findings) ->
     let path = engine.root().join(WORKSPACE_FILE);
     match engine.read(&path, FILE_BYTES) {
         Ok(content) => {
-            let layer = read(&content.bytes, &path, findings);
+            let layer = read::<WorkspaceFile>(&content.bytes, &path, findings);
             layers.extend(layer.map(|layer| of_workspace(layer, findings)));
         }
         Err(error) if matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::PathDenied) => {}
@@ -87,18 +88,32 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("txedit/config.toml"))
 }
 
-/// A configuration file in its written form.
-#[derive(Debug, Default, Deserialize)]
+/// The user's configuration file, as far as it is about delegates. The command line reads the rest, and refuses what it does
+/// not know.
+#[derive(Debug, Deserialize)]
+struct UserFile {
+    #[serde(default)]
+    delegate: Table,
+}
+
+/// The configuration file of a repository, which is not to choose anything else.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SettingsFile {
-    /// Globs that every command denies; the command line reads them, only from the user's file.
+struct WorkspaceFile {
+    /// Globs that every command denies count in the user's file only.
     deny: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     delegate: Table,
 }
 
+impl From<UserFile> for WorkspaceFile {
+    fn from(UserFile { delegate }: UserFile) -> Self {
+        Self { deny: None, delegate }
+    }
+}
+
 /// The settings of delegates in a configuration file.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
     program: Option<Spanned<String>>,
@@ -112,7 +127,10 @@ pub(crate) struct Table {
 }
 
 /// Reads a configuration; invalid TOML, or a field of an unknown name or type, is one finding.
-fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
+fn read<F>(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer>
+where
+    F: DeserializeOwned + Into<WorkspaceFile>,
+{
     let mut refuse = |at: usize, why: &str| {
         let message = format!("{}: {}", place(bytes, path, at), why.trim_end());
         findings.push(ErrorKind::ValidationFailed, vec![path.to_string_lossy().into_owned()], message);
@@ -124,8 +142,8 @@ fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
             return None;
         }
     };
-    let SettingsFile { deny, delegate: table } = match toml::from_str::<SettingsFile>(text) {
-        Ok(file) => file,
+    let WorkspaceFile { deny, delegate: table } = match toml::from_str::<F>(text) {
+        Ok(file) => file.into(),
         Err(error) => {
             refuse(error.span().unwrap_or_default().start, error.message());
             return None;

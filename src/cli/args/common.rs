@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, ValueEnum};
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 /// The options that every command takes. Each has one short line of help, without its environment variable: the manual
 /// pages name those, and docs/cli.md says the rest.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Common options")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Common {
@@ -23,35 +24,33 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_STATE_DIR", hide_env = true)]
     pub(crate) state_dir: Option<PathBuf>,
 
-    /// Survive a power loss, or only a killed process (quicker): power or process
+    /// Survive a power loss, or only a killed process (quicker): power or process [default: power]
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "LEVEL",
         hide_possible_values = true,
-        default_value_t,
         env = "TXEDIT_DURABILITY",
         hide_env = true
     )]
-    pub(crate) durability: DurabilityArg,
+    pub(crate) durability: Option<DurabilityArg>,
 
-    /// Replace files by: auto, exchange, aside or in-place
+    /// Replace files by: auto, exchange, aside or in-place [default: auto]
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "HOW",
         hide_possible_values = true,
-        default_value_t,
         env = "TXEDIT_SWAP",
         hide_env = true
     )]
-    pub(crate) swap: SwapArg,
+    pub(crate) swap: Option<SwapArg>,
 
-    /// Seconds to wait for other transactions
-    #[arg(long, global = true, value_name = "S", default_value = "10", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
-    pub(crate) lock_timeout: f64,
+    /// Seconds to wait for other transactions [default: 10]
+    #[arg(long, global = true, value_name = "S", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
+    pub(crate) lock_timeout: Option<f64>,
 
     /// Run CMD with the new files in place; change nothing if it fails
     #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env = true)]
@@ -67,22 +66,21 @@ pub(crate) struct Common {
     )]
     pub(crate) allow_checks: bool,
 
-    /// Seconds that a check may take
-    #[arg(long, global = true, value_name = "S", default_value = "600", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
-    pub(crate) check_timeout: f64,
+    /// Seconds that a check may take [default: 600]
+    #[arg(long, global = true, value_name = "S", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
+    pub(crate) check_timeout: Option<f64>,
 
-    /// Where checks run: auto, view or tree
+    /// Where checks run: auto, view or tree [default: auto]
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "WHERE",
         hide_possible_values = true,
-        default_value_t,
         env = "TXEDIT_CHECK_IN",
         hide_env = true
     )]
-    pub(crate) check_in: CheckInArg,
+    pub(crate) check_in: Option<CheckInArg>,
 
     /// A folder that is real in a view: a build cache; repeatable
     #[arg(long, global = true, value_name = "DIR")]
@@ -111,18 +109,17 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) deny: Vec<String>,
 
-    /// Use colours: auto, always or never
+    /// Use colours: auto, always or never [default: auto]
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "WHEN",
         hide_possible_values = true,
-        default_value_t,
         env = "TXEDIT_COLOR",
         hide_env = true
     )]
-    pub(crate) color: ColorChoice,
+    pub(crate) color: Option<ColorArg>,
 
     /// No notes and no progress bars
     #[arg(
@@ -157,7 +154,8 @@ fn yes_or_no(word: &str) -> Result<bool, &'static str> {
 }
 
 /// Where checks run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum CheckInArg {
     // In a view where there can be one, otherwise in the tree.
     #[default]
@@ -167,7 +165,8 @@ pub(crate) enum CheckInArg {
 }
 
 /// How new contents take the place of old ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum SwapArg {
     // The best that the file system can do.
     #[default]
@@ -180,11 +179,23 @@ pub(crate) enum SwapArg {
 }
 
 /// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum DurabilityArg {
     // Power loss and `kill -9`.
     #[default]
     Power,
     // `kill -9` alone.
     Process,
+}
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ColorArg {
+    // On terminals that support them.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }

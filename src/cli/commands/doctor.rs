@@ -31,7 +31,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let swap = found.swap(options.swap);
     let guarantee = found.guarantee(options.swap);
     let facts = facts(&found, swap, guarantee);
-    let steps = steps(&found, guarantee, options.durability);
+    let steps = steps(&found, guarantee, options.durability());
     let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
     let overwriting = found.guarantee(Swap::InPlace).filter(|_| guarantee.is_none() && found.locks);
     let guarantee = guarantee.filter(|_| usable);

@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 26] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 27] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -31,6 +31,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 26] = [
     ("docs/architecture.md", "Bird's eye", "text", 1, "not run: a picture"),
     ("docs/cli.md", "The first minute", "sh", 2, "readme::the_first_minute_goes_as_told"),
     ("docs/cli.md", "The first minute", "json", 1, "readme::the_first_minute_goes_as_told"),
+    ("docs/cli.md", "The settings file", "toml", 1, "examples::the_settings_file_of_the_page_is_taken"),
     ("docs/delegation.md", "", "text", 1, "delegate::documents::the_commands_of_the_page_go_as_told"),
     ("docs/delegation.md", "", "toml", 1, "delegate::documents::the_settings_of_the_page_are_taken"),
     ("docs/mcp.md", "Clients", "json", 6, "examples::every_client_starts_a_server_that_answers"),
@@ -148,6 +149,23 @@ fn the_folders_of_the_page_come_and_go() {
     let stays = ["old", "cache/private"].map(|path| folder.path().join(path).exists());
     assert_eq!(stays, [false, true]);
     assert_eq!(fs::read_link(folder.path().join("current")).unwrap(), Path::new("cache/private"));
+}
+
+#[test]
+fn the_settings_file_of_the_page_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path());
+    let [settings] = &blocks("docs/cli.md", "The settings file", "toml")[..] else { panic!("one file of settings") };
+    let here = folder.path().canonicalize().unwrap();
+    let settings =
+        settings.replace("/home/me/shop", here.to_str().unwrap()).replace("cargo check --quiet", "test ! -e no");
+    fs::create_dir_all(here.join("config/txedit")).unwrap();
+    fs::write(here.join("config/txedit/config.toml"), settings).unwrap();
+    let run = |line: &str| sh(&here, &format!("export XDG_CONFIG_HOME=\"$PWD/config\"; txedit {line}"));
+    assert_eq!(run("create yes --text x").status.code(), Some(0));
+    for file in ["no", "migrations/1", "x.pem"] {
+        assert!(!run(&format!("create {file} --text x")).status.success(), "{file}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::cli::args::TortureChildArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer};
-use crate::engine::Run;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::wire::history::DoneJson;
 
@@ -24,8 +24,9 @@ pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOpt
     for _ in 0..MOST {
         output::plain_result(REPORTED).map_err(|e| Error::io("write to", PathBuf::from("stdout"), e))?;
         let request = work::next(&mut files, &mut dice);
-        // A new engine each time, as in each start of the program.
-        options.engine()?.apply(&request, Run::default())?;
+        // A new engine each time, as in each start of the program. No check of the user's is about these files.
+        let engine = Engine::open_with(options.root()?, options.scratch_settings())?;
+        engine.apply(&request, Run::default())?;
     }
     Ok(Answer::new(&DoneJson::default(), "")?)
 }

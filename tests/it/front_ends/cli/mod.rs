@@ -5,6 +5,7 @@ mod arguments;
 mod backup;
 mod bounds;
 mod check;
+mod configured;
 mod conflicts;
 mod copied;
 mod doubted;

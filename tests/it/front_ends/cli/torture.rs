@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Ran, Workspace};
+use super::{Ran, Workspace, run};
 
 /// Kills where nothing else is asked for.
 const KILLS: &str = "40";
@@ -25,6 +25,8 @@ fn killed_commits_are_whole_or_not_there() {
 
     let people = here.run(&["doctor", "--torture", "3", "--durability", "process"]);
     assert!(people.exits(0).stdout.contains("0 violations"), "{people:?}");
+    // A check of the user's is about other files.
+    run(here.command(&["doctor", "--torture", "3"]).env("TXEDIT_CHECK", "false")).exits(0);
 }
 
 /// Somebody writes into the scratch folder all the time: neither old nor new is what the torture must find.

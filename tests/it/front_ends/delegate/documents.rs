@@ -38,7 +38,8 @@ fn the_commands_of_the_page_go_as_told() {
 fn the_settings_of_the_page_are_taken() {
     let office = Office::saying("fine");
     let [settings] = &blocks("docs/delegation.md", "", "toml")[..] else { panic!("one block is expected") };
-    office.configure(settings);
+    // Beside what is not about delegates.
+    office.configure(&format!("through = [\"target\"]\ncolor = \"never\"\n{settings}"));
     let json = office.analyze(&["Look", "--role", "dba"]).done();
     assert_eq!(json["model"], "kimi-code/k3");
     let words = office.words();

@@ -132,3 +132,24 @@ fn neither_the_root_folder_nor_the_home_folder_is_a_workspace_unless_it_is_named
     assert_eq!(outside["errors"][0]["code"], "OUTSIDE_ROOT", "{outside}");
     assert!(home.path("deep/er/.txedit").exists());
 }
+
+/// What the user has chosen for a workspace counts there, whoever names it.
+#[test]
+fn the_settings_of_a_root_that_the_client_names_count() {
+    let (home, project) = (Root::with(&[]), Root::with(&[]));
+    let settings = home.path("config/txedit/config.toml");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let table = format!("[root.\"{}\"]\ndeny = [\"secret\"]\ncheck = \"test ! -e unwanted\"\n", folder(&project));
+    std::fs::write(&settings, table).unwrap();
+    let mut command = server(&home.path(""), &home.path(""));
+    command.env("XDG_CONFIG_HOME", home.path("config"));
+    let roots = [folder(&project)];
+    let mut session = begin(&mut command, Some(&roots));
+    let answer = call(&mut session, &roots, "multi_edit_files", &new_file(&project, "secret"));
+    assert_eq!(answer["errors"][0]["code"], "PATH_DENIED", "{answer}");
+    let answer = call(&mut session, &roots, "multi_edit_files", &new_file(&project, "unwanted"));
+    assert_eq!(answer["error_code"], "CHECK_FAILED", "{answer}");
+    assert!(!project.path("secret").exists() && !project.path("unwanted").exists());
+    let answer = call(&mut session, &roots, "multi_edit_files", &new_file(&project, "wanted"));
+    assert_eq!(answer["success"], true, "{answer}");
+}

@@ -244,7 +244,10 @@ fn what_it_leaves_behind_ends_with_it_and_is_named() {
         return;
     }
     let here = workspace();
-    let json = ran(&here, &["--json"], "setsid sleep 6123 & echo 1 > a").exits(0).json();
+    // Not before it is the program whose name is told.
+    let script = "setsid sleep 6123 & n=0; until grep -qx sleep /proc/$!/comm || [ $((n += 1)) = 300 ]; do sleep 0.01; done; \
+                  echo 1 > a";
+    let json = ran(&here, &["--json"], script).exits(0).json();
     let behind = json["program"]["left_behind"].as_array().unwrap();
     assert!(behind.len() == 1 && behind[0].as_str().unwrap().ends_with("(sleep)"), "{json}");
 }
