@@ -56,7 +56,7 @@ fn run(line: &CommandLine) -> u8 {
     let config = config::read();
     let color = line.common.color.or(config.as_ref().ok().and_then(|config| config.color));
     output::choose_colors(color.unwrap_or_default());
-    let options = match config.and_then(|config| CommonOptions::new(&line.common, config)) {
+    let options = match config.and_then(|config| CommonOptions::new(&line.common, &config)) {
         Ok(options) => options,
         Err(error) => return print_failure(&error.into(), line.common.json, None),
     };

@@ -74,7 +74,7 @@ pub(crate) struct CommonOptions {
 
 impl CommonOptions {
     /// Validates what was typed.
-    pub(crate) fn new(common: &Common, config: ConfigFile) -> Result<Self> {
+    pub(crate) fn new(common: &Common, config: &ConfigFile) -> Result<Self> {
         let current = current_folder(&common.folders)?;
         let unfit = unfit_folders();
         let asked_for = root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR"));

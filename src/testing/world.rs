@@ -69,7 +69,7 @@ impl WorkspaceTree {
             ["trash", id, _] if was_rolled_back(tree, id) => self.rejected.push(entry.clone()),
             ["txn", _, slot] => {
                 self.slots.push(entry.clone());
-                self.came_out.extend(slot.ends_with(".out").then(|| entry.clone()));
+                self.came_out.extend(Path::new(slot).extension().is_some_and(|it| it == "out").then(|| entry.clone()));
             }
             ["kept", _, _] => self.stored.push(entry.clone()),
             ["history", id, slot] if is_original(tree, id, slot, &entry.content) => self.stored.push(entry.clone()),
