@@ -86,6 +86,14 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     found
 }
 
+/// Finds out whether a file can be overwritten. Nothing is written.
+pub fn overwrites(file: &Path) -> io::Result<()> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    std::fs::OpenOptions::new().write(true).open(file).map(drop)
+}
+
 fn guarantees_of(scratch: &Path) -> io::Result<Guarantees> {
     let fs = OsFs::new();
     // In a folder of its own with exactly this mode: the umask may be anything.

@@ -70,7 +70,16 @@ fn is_served() -> bool {
 pub(crate) fn real_in(root: &Path) -> io::Result<Vec<PathBuf>> {
     let is_there = |name: &PathBuf| root.join(name).symlink_metadata().is_ok_and(|it| !it.is_symlink());
     let vcs = VCS_FOLDERS.iter().map(PathBuf::from).filter(is_there);
-    Ok(vcs.chain(overlay::mounted_in(root)?).collect())
+    let mut mounted = overlay::mounted_in(root)?;
+    // What is in another one of them comes with that.
+    mounted.dedup_by(|later, earlier| later.starts_with(earlier));
+    Ok(vcs.chain(mounted).collect())
+}
+
+/// The paths of what is mounted in a folder, relative to it, each before those in it.
+#[cfg(feature = "cli")]
+pub(crate) fn mounted_in(root: &Path) -> io::Result<Vec<PathBuf>> {
+    overlay::mounted_in(root)
 }
 
 /// What a view is made of.

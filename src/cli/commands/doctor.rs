@@ -1,7 +1,10 @@
 //! `txedit doctor [DIR]`; `--torture N` is in `torture`.
 
+mod mounts;
+
 use std::fmt::Write as _;
 
+use mounts::MountJson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +35,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let guarantee = found.guarantee(options.swap);
     let facts = facts(&found, swap, guarantee);
     let steps = steps(&found, guarantee, options.durability());
-    let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
+    let usable = is_usable(&facts);
     let overwriting = found.guarantee(Swap::InPlace).filter(|_| guarantee.is_none() && found.locks);
     let guarantee = guarantee.filter(|_| usable);
 
@@ -40,18 +43,11 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let system = &found.file_system;
     let place = if system.local { "local" } else { "shared with other machines" };
     let _ = writeln!(text, "{}: {}, {place}", styled(HEADING, shown(&folder)), system.name);
-    for fact in &facts {
-        let (style, word) = match (fact.holds, fact.needed) {
-            (true, _) => (GOOD, "yes"),
-            (false, true) => (BAD, "no"),
-            (false, false) => (NOTE, "no"),
-        };
-        let _ = writeln!(text, "  {:4}{}", styled(style, format!("{word:4}")), fact.what);
-        if !fact.holds {
-            let _ = writeln!(text, "      {}", fact.without);
-        }
-    }
+    push_facts(&mut text, &facts);
     push_view(&mut text, view.as_ref());
+    let mounts =
+        mounts::in_folder(&folder, options.swap).map_err(|e| Error::io("list what is mounted in", &folder, e))?;
+    mounts::push(&mut text, &mounts);
     if let Some(guarantee) = guarantee {
         let _ = writeln!(text, "{}", styled(HEADING, reader(guarantee)));
         if guarantee == Guarantee::InPlace {
@@ -69,6 +65,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
             let _ = writeln!(text, "with --swap in-place, {}\n  {ONLY_OVERWRITES}", reader(overwriting));
         }
     }
+    let mounts =
+        mounts::in_folder(&folder, options.swap).map_err(|e| Error::io("list what is mounted in", &folder, e))?;
+    mounts::push(&mut text, &mounts);
     let json = DoctorJson {
         success: true,
         folder: folder.display().to_string(),
@@ -79,6 +78,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         with_swap_in_place: overwriting.map(Guarantee::as_str),
         guarantees: &facts,
         checks_in: if view.is_none() { CheckPlace::View } else { CheckPlace::Tree }.word(),
+        mounts: &mounts,
         no_view: view.as_ref().map(|none| NoViewJson { why: &none.why, advice: none.advice }),
         commit_steps: if usable { &steps } else { &[] },
     };
@@ -103,6 +103,9 @@ pub(super) struct DoctorJson<'a> {
     guarantees: &'a [Fact],
     /// Where a check runs unless `--check-in` says another place.
     checks_in: &'static str,
+    /// What is mounted in the folder, where other things may hold.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mounts: &'a [MountJson],
     #[serde(skip_serializing_if = "Option::is_none")]
     no_view: Option<NoViewJson<'a>>,
     commit_steps: &'a [String],
@@ -115,6 +118,20 @@ struct NoViewJson<'a> {
     advice: Option<&'static str>,
 }
 
+fn push_facts(text: &mut String, facts: &[Fact]) {
+    for fact in facts {
+        let (style, word) = match (fact.holds, fact.needed) {
+            (true, _) => (GOOD, "yes"),
+            (false, true) => (BAD, "no"),
+            (false, false) => (NOTE, "no"),
+        };
+        let _ = writeln!(text, "  {:4}{}", styled(style, format!("{word:4}")), fact.what);
+        if !fact.holds {
+            let _ = writeln!(text, "      {}", fact.without);
+        }
+    }
+}
+
 /// Says where checks run here, and what would allow a view.
 fn push_view(text: &mut String, none: Option<&NoView>) {
     let (style, word) = if none.is_none() { (GOOD, "yes ") } else { (NOTE, "no  ") };
@@ -124,6 +141,10 @@ fn push_view(text: &mut String, none: Option<&NoView>) {
     if let Some(advice) = advice {
         let _ = writeln!(text, "      {advice}");
     }
+}
+
+fn is_usable(facts: &[Fact]) -> bool {
+    facts.iter().all(|fact| fact.holds || !fact.needed)
 }
 
 /// The result of one test.

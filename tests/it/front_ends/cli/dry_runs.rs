@@ -168,7 +168,7 @@ fn a_dry_run_is_a_patch_that_makes_the_same_tree() {
         eprintln!("skipped: there is no git");
         return;
     }
-    let cases = if is_full() { 150 } else { 60 };
+    let cases = if is_full() { 500 } else { 60 };
     let changed = std::cell::Cell::new(0);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let request = (tree(), proptest::collection::vec(step(), NAMES.len()));

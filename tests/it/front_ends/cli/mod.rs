@@ -8,6 +8,7 @@ mod check;
 mod configured;
 mod conflicts;
 mod copied;
+mod doctor;
 mod doubted;
 mod dry_runs;
 mod encodings;
@@ -104,6 +105,26 @@ impl Workspace {
     #[track_caller]
     fn run(&self, line: &[&str]) -> Ran {
         run(&mut self.command(line))
+    }
+
+    /// Runs the program where a script of a shell has mounted something; `None` where nothing can be mounted.
+    fn run_mounted(&self, mounting: &str, line: &[&str]) -> Option<Ran> {
+        let plain = self.command(line);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--map-root-user", "sh", "-c"]);
+        command.arg(format!("{{ {mounting}; }} || exit 99; exec \"$@\"")).arg("sh");
+        command.arg(plain.get_program()).args(plain.get_args()).current_dir(self.path());
+        for (name, value) in plain.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let ran = command.output().ok().map(Ran::from).filter(|ran| ran.status != Some(99));
+        if ran.is_none() {
+            eprintln!("skipped: nothing can be mounted here");
+        }
+        ran
     }
 }
 

@@ -4,22 +4,7 @@ use super::*;
 
 /// Runs the program where the git folder is read-only; `None` where nothing can be mounted.
 fn sandboxed(here: &Workspace, line: &[&str]) -> Option<Ran> {
-    let plain = here.command(line);
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--map-root-user", "sh", "-c"]);
-    command.arg("mount --bind .git .git && mount -o remount,bind,ro .git || exit 99; exec \"$@\"").arg("sh");
-    command.arg(plain.get_program()).args(plain.get_args()).current_dir(here.path());
-    for (name, value) in plain.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let ran = command.output().ok().map(Ran::from).filter(|ran| ran.status != Some(99));
-    if ran.is_none() {
-        eprintln!("skipped: nothing can be mounted here");
-    }
-    ran
+    here.run_mounted("mount --bind .git .git && mount -o remount,bind,ro .git", line)
 }
 
 #[test]
