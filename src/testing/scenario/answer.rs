@@ -165,15 +165,15 @@ pub(super) fn places(file: &FileReport, report: &Report, before: &UserFiles) -> 
         let is_above = |other: &FileReport| path.starts_with(at(other));
         report.files.iter().any(|other| is_above(other) && goes(other) && is_about_link(other, &at(other), before))
     };
+    let own = itself(path, Path::new(ROOT), before);
     // What was committed before is told by what is at its very path now.
     let is_told_again = report.already_applied
-        && file.hash_after == digest(before, path)
-        && before.get(path).is_some_and(|entry| entry.kind == FileKind::Symlink);
-    let is_itself = is_about_link(file, path, before) || leads_nowhere(path) || is_told_again;
-    let source = if is_itself {
+        && file.hash_after == digest(before, &own)
+        && before.get(&own).is_some_and(|entry| entry.kind == FileKind::Symlink);
+    let source = if leads_nowhere(path) {
         path.to_owned()
-    } else if file.extras.symlink_to.is_some() {
-        itself(path, Path::new(ROOT), before)
+    } else if is_about_link(file, &own, before) || is_told_again || file.extras.symlink_to.is_some() {
+        own
     } else {
         relative(&file.path, Path::new(ROOT), before)
     };
