@@ -78,6 +78,8 @@ pub enum Class {
     Before,
     /// Swapped, and then another program changed the new file.
     OnTop,
+    /// Swapped, and then another program put a file with the old content in the place of the new one.
+    PutBack,
     /// Swapped, and what came out was not the original.
     Captured,
     /// The new content is there, but the original is missing: counts as new, and cannot go back.
@@ -102,6 +104,7 @@ impl Class {
             Self::Same => "same",
             Self::Before => "before",
             Self::OnTop => "on top",
+            Self::PutBack => "put back",
             Self::Captured => "captured",
             Self::OriginalLost => "original lost",
             Self::Partly => "overwritten in part",
@@ -187,6 +190,8 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
         let is_saved_anew = record.change.staged().is_some_and(|staged| !is(target, staged));
         return match classify(record, observed) {
             Class::Done if is_saved_anew => Class::OnTop,
+            // By the check: it goes aside like anything else that the check wrote.
+            Class::PutBack => Class::OnTop,
             class => class,
         };
     }
@@ -201,6 +206,7 @@ fn edit(states: &States<'_>, [staged, original]: [&Identity; 2], target: Seen, s
         (PlaceState::New, PlaceState::Old) => Class::Done,
         (PlaceState::New, PlaceState::New) => Class::Same,
         (PlaceState::Other | PlaceState::Missing, PlaceState::New) => Class::Before,
+        (PlaceState::Old, PlaceState::Old) => Class::PutBack,
         (_, PlaceState::Old) => Class::OnTop,
         (PlaceState::New, PlaceState::Missing) if is(target, staged) => Class::OriginalLost,
         (PlaceState::Old, PlaceState::Missing) => Class::Torn,
@@ -232,6 +238,7 @@ fn delete(states: &States<'_>, target: Seen, slot: Seen) -> Class {
         (PlaceState::Missing, PlaceState::Old) => Class::Done,
         (PlaceState::Missing, PlaceState::Missing) => Class::Same,
         (_, PlaceState::Missing) => Class::Before,
+        (PlaceState::Old, PlaceState::Old) => Class::PutBack,
         (_, PlaceState::Old) => Class::OnTop,
         (PlaceState::Missing, _) => Class::Captured,
         _ => Class::Unknown,
@@ -310,11 +317,13 @@ pub fn decide(state: JournalState, back_on_crash: bool, classes: &[Class]) -> Re
         return RecoveryDecision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence = any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::OriginalLost]);
+    let evidence =
+        any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::PutBack, Class::OriginalLost]);
     if !done && !evidence {
         return RecoveryDecision::Drop;
     }
-    let against = any(&[Class::Before, Class::Torn]) || (!done && any(&[Class::Captured, Class::Unknown]));
+    let against =
+        any(&[Class::Before, Class::Torn]) || (!done && any(&[Class::Captured, Class::PutBack, Class::Unknown]));
     match (against, any(&[Class::OnTop])) {
         (false, _) => RecoveryDecision::Forward,
         (true, false) => RecoveryDecision::Back,

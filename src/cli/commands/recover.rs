@@ -104,12 +104,15 @@ pub(super) struct RecoverJson {
 fn stays_new(file: &InterruptedFile, why: &RecoveryReason) -> bool {
     let after_check =
         matches!(why, RecoveryReason::Interrupted { journal_state: JournalState::Check | JournalState::CheckUndo, .. });
-    file.class == Some(Class::OnTop) && !after_check
+    matches!(file.class, Some(Class::OnTop | Class::PutBack)) && !after_check
 }
 
 /// Returns whether the file does not become new when a recovery goes forward.
 fn stays_old(file: &InterruptedFile) -> bool {
-    matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Theirs | Class::Unknown))
+    matches!(
+        file.class,
+        Some(Class::Before | Class::Torn | Class::OnTop | Class::PutBack | Class::Theirs | Class::Unknown)
+    )
 }
 
 fn describe(one: &Recovered, plan_only: bool) -> String {

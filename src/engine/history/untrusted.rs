@@ -192,7 +192,7 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
         }
         JournalStatus::Untrusted(beginning, reason) => {
             let cause = match reason {
-                Untrusted::Copied => UntrustedCause::Copied,
+                Untrusted::Copied | Untrusted::Moved => UntrustedCause::Copied,
                 Untrusted::OtherHost => UntrustedCause::OtherHost,
             };
             (cause, format!("is interrupted, and {}", reason.reason()), Some(beginning.header))

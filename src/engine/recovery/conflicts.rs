@@ -165,12 +165,11 @@ fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<TouchedPaths>
     }
 }
 
-/// All other folders that have a state folder, or a git folder: the root's ancestors up to the root of the mount, and the
+/// All other folders that have a state folder, or a git folder: the root's ancestors, and the
 /// folders between the root and the paths.
 fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let root = &workspace.root;
     let mut found = Vec::new();
-    let root_stat = workspace.stat_handle(root)?;
     for levels in 1..root.path().ancestors().count() {
         // From the root's handle: its path may lead elsewhere by now.
         let has = |name: &str| is_there(&workspace.fs().open_above(root, levels, Path::new(name)));
@@ -178,11 +177,8 @@ fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
             continue;
         }
         let above = workspace.fs().open_above(root, levels, Path::new(""));
-        let above = above.map_err(|e| Error::io("open a folder above", root.path(), e))?;
-        if workspace.stat_handle(&above)?.mount != root_stat.mount {
-            break;
-        }
-        found.push(above);
+        // On other mounts as well: a transaction may be about several file systems.
+        found.push(above.map_err(|e| Error::io("open a folder above", root.path(), e))?);
     }
     for folder in folders_between(paths).into_iter().filter(|folder| !folder.as_os_str().is_empty()) {
         for mark in MARKS {

@@ -76,5 +76,5 @@ fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Resul
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }
-    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))
+    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop | Class::PutBack))
 }

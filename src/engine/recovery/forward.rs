@@ -25,6 +25,7 @@ pub(super) fn tell(
             Class::Before => "another program changed it before it was swapped",
             Class::Torn => "its new content did not reach the disk completely",
             Class::OnTop => "another program changed it after it was swapped",
+            Class::PutBack => "another program put its old content back after it was swapped",
             Class::Partly => "it was overwritten in part",
             Class::Theirs => "another program changed it after it was overwritten",
             Class::Unknown if is_done => "another program replaced or removed it after it was swapped",

@@ -155,7 +155,7 @@ fn required(error: Error) -> Error {
 /// Returns whether a person dismissed this reason against the journal.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        Untrusted::Copied => options.trust_journal,
+        Untrusted::Copied | Untrusted::Moved => options.trust_journal,
         Untrusted::OtherHost => options.other_host,
     }
 }

@@ -197,7 +197,7 @@ impl RecoveryProgress {
             files: classes.len(),
             swapped: count(&[Class::Done]),
             ready: count(&[Class::Ready]),
-            changed: count(&[Class::OnTop, Class::Before, Class::Captured, Class::Theirs]),
+            changed: count(&[Class::OnTop, Class::PutBack, Class::Before, Class::Captured, Class::Theirs]),
             torn: count(&[Class::Torn]),
         }
     }

@@ -67,6 +67,9 @@ fn left_alone(record: &Record, observed: Observed, class: Class, may_be_swapped:
         (Class::OnTop, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) => IN_THE_WAY,
         (Class::OnTop, _) if is_missing => EntryRollback::Left("another program removed it"),
         (Class::OnTop, _) => EntryRollback::Left("another program changed the new content"),
+        (Class::PutBack, _) => {
+            EntryRollback::Aside("another program put the old content back; the original itself is kept")
+        }
         (Class::OriginalLost, _) => lost(observed, is_staged),
         (Class::Unknown, _) if is_original_gone(record, &observed) => lost(observed, is_staged),
         (Class::Same, _) if may_be_swapped && is_original_gone(record, &observed) => lost(observed, is_staged),

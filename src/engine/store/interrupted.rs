@@ -43,6 +43,8 @@ pub(crate) enum JournalStatus {
 pub enum Untrusted {
     /// Its folder is not the one that the journal was written in.
     Copied,
+    /// The state folder that it is in was made for another workspace.
+    Moved,
     /// A process under another kernel may still be working on it.
     OtherHost,
 }
@@ -53,6 +55,7 @@ impl Untrusted {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Copied => "its journal was not written in this folder (a copy, clone or restored backup)",
+            Self::Moved => "its state folder was made for another folder, and was moved here",
             Self::OtherHost => "it was begun under another kernel, on a file system that several can write to",
         }
     }
@@ -62,7 +65,7 @@ impl Untrusted {
     pub fn next_step(self, id: &str) -> NextStep {
         let id = id.to_owned();
         match self {
-            Self::Copied => NextStep::TrustJournal { id },
+            Self::Copied | Self::Moved => NextStep::TrustJournal { id },
             Self::OtherHost => NextStep::OtherHost { id },
         }
     }
@@ -95,10 +98,12 @@ pub(crate) fn examine(
         return Ok((JournalStatus::Running, None));
     };
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);
+    let own = state.own_workspace()?;
     let mut reason = None;
     let wanted = |header: &Header| {
         let born_here = is_born_here(&state.workspace, header, id, &stat.identity, &host.boot);
-        reason = untrusted(born_here, header, &host, &system).filter(|reason| !dismissed(*reason));
+        let moved = own.as_ref().is_some_and(|own| *own != header.workspace).then_some(Untrusted::Moved);
+        reason = untrusted(born_here, header, &host, &system).or(moved).filter(|reason| !dismissed(*reason));
         reason.is_none()
     };
     let found =

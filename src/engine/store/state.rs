@@ -231,7 +231,19 @@ impl StateFolder {
         is_bound(true) || is_bound(false)
     }
 
-    /// The same where no other folder can have these identities.
+    /// The workspace that its file `id` names, unless somebody moved it here from another one; `None` where there is no `id`. Of
+    /// the root its number alone counts: an overlay gives it another birth time when it copies it.
+    pub(crate) fn own_workspace(&self) -> Result<Option<String>> {
+        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
+        let words: Vec<&str> = id.split_whitespace().collect();
+        let &[workspace, _, _, number, ..] = &words[..] else { return Ok(None) };
+        let [_, root] = &self.probed;
+        let has_number = number != "0" && words.last() != Some(&ONLY_OVERWRITES) && self.file_system()?.keeps_numbers;
+        let is_moved = has_number && number != root.inode.to_string();
+        Ok(Some(if is_moved { String::new() } else { workspace.to_owned() }))
+    }
+
+    /// [`is_probed`](Self::is_probed) where no other folder can have these identities.
     fn is_certainly_probed(&self) -> bool {
         self.probed.iter().all(|identity| identity.born.is_some()) && self.is_probed()
     }

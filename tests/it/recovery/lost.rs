@@ -9,8 +9,12 @@ use txedit::report::Recovered;
 use txedit::{Decision, Edit, Engine, ErrorKind, RecoverOptions, Request, Run, Settings};
 
 pub(super) fn engine(sim: &SimFs, process: u32) -> Engine {
+    engine_at(sim, process, "/w")
+}
+
+pub(super) fn engine_at(sim: &SimFs, process: u32, root: &str) -> Engine {
     let settings = Settings::default().lock_timeout(Duration::from_secs(5)).program("lost");
-    Engine::with_fs(std::sync::Arc::new(sim.process(process)), Path::new("/w"), settings).unwrap()
+    Engine::with_fs(std::sync::Arc::new(sim.process(process)), Path::new(root), settings).unwrap()
 }
 
 /// A machine on which a commit of the request was killed right before the rename to a name of this ending; its folder.

@@ -46,6 +46,29 @@ fn in_section(sim: &SimFs, section: &str) -> Vec<PathBuf> {
     all.filter(|path| path.parent().is_some_and(|parent| parent.ends_with(section))).collect()
 }
 
+/// From a workspace that is on the other file system itself, too.
+#[test]
+fn what_is_interrupted_above_a_mount_is_found_from_it() {
+    for root in ["/w/m", "/w/m/sub"] {
+        let sim = machine();
+        sim.make_folders("/w/m/sub").unwrap();
+        sim.create("/w/m/sub/f", "old\n").unwrap();
+        let request = edits("new").edit("m/sub/f", Edit::replace_all("old", "new"));
+        sim.set_hook(|call| {
+            if call.to.is_some_and(|to| to.ends_with("journal.done")) { Action::Kill } else { Action::Continue }
+        });
+        engine(&sim, 1).apply(&request, Run::default()).unwrap_err();
+        sim.clear_hook();
+        let inner = engine_at(&sim, 2, root);
+        let name = if root == "/w/m" { "e" } else { "f" };
+        let done = inner.apply(&Request::new().edit(name, Edit::replace_all("new", "newest")), Run::default()).unwrap();
+        assert!(done.warnings.iter().any(|told| told.contains("recovered")), "{done:?}");
+        assert!(engine(&sim, 3).recover(None, txedit::RecoverOptions::new()).unwrap().is_empty());
+        assert_eq!(sim.read(format!("{root}/{name}")).unwrap(), b"newest\n");
+        assert_eq!(sim.read("/w/a").unwrap(), b"new\n");
+    }
+}
+
 #[test]
 fn file_systems_that_have_no_way_in_common_are_refused() {
     let refused = |way: fn(&SimFs), why: &str, kind: ErrorKind| {

@@ -138,9 +138,10 @@ impl TransactionFolder<'_> {
         // A killed recovery may have left a part of it.
         workspace.fs().unlink(hidden).ok();
         let target = workspace.open_file(self.target(entry)?)?;
-        let copy = workspace.create(hidden, 0o600)?.0;
+        let (copy, guard, _) = workspace.create(hidden, 0o600)?;
         self.copy_content(&target, &copy)?;
         workspace.sync(&copy)?;
+        guard.disarm();
         workspace.move_own(hidden, kept).map_err(|e| Error::io("rename", hidden.path(), e))?;
         let synced = workspace.sync(self.slots_of(entry));
         self.state.noting(synced)

@@ -58,7 +58,25 @@ impl Engine {
             |top: &OsStr| RelPath::new(top).unwrap_or_else(|_| unreachable!("a mount in the workspace has a path"));
         let tops: Vec<_> = tops.into_keys().map(top).collect();
         check_count(&tops)?;
+        self.check_apart(&tops)?;
         Ok(tops)
+    }
+
+    /// Refuses one folder that is mounted at two paths: they would have one state folder.
+    fn check_apart(&self, tops: &[RelPath]) -> Result<()> {
+        let mut seen: BTreeMap<(u64, u64), &RelPath> = BTreeMap::new();
+        for top in tops {
+            let stat =
+                self.workspace.stat_handle(&self.workspace.open_beneath(&self.workspace.root, top.as_path())?)?;
+            if let Some(other) = seen.insert((stat.device, stat.identity.inode), top) {
+                let message = format!(
+                    "{other} and {top} are one folder that is mounted twice: name its files by one of the two paths, or change \
+                     them in two transactions"
+                );
+                return Err(Error::new(ErrorKind::CrossDevice, message).at(top.as_path()));
+            }
+        }
+        Ok(())
     }
 
     /// Makes what a transaction needs on its other file systems: a state folder on each. All names change places in one way,

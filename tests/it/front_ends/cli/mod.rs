@@ -25,6 +25,7 @@ mod kept;
 mod late;
 mod log;
 mod manuals;
+mod mounted;
 mod moved_away;
 mod names;
 mod nearest;
