@@ -22,7 +22,7 @@ pub const FOREIGN_FILES: usize = 20;
 pub const PARTS: usize = 8;
 
 /// Bytes of such a line for each of them without its path, at most.
-pub const PART_BYTES: usize = 128;
+pub const PART_BYTES: usize = 256;
 
 /// Bytes of the name of a workspace in a part of a transaction.
 pub const OWNER_BYTES: u64 = 64;

@@ -13,6 +13,8 @@ pub struct RecordedPart {
     pub path: RelPath,
     /// The identity of the folder in which the slots are.
     pub folder: Identity,
+    /// The first word of the file `id` of the state folder that it is in: another file system that is mounted there has another.
+    pub state: String,
 }
 
 impl Header {

@@ -11,6 +11,7 @@ use super::{Header, Journal, Owner, Record, RecordedChange, RecordedPart, SwapMe
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
+use crate::limits;
 use crate::path::RelPath;
 use crate::plan::{Access, FileState, LINK_MODE};
 
@@ -139,6 +140,7 @@ struct PartField {
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     folder: IdentityField,
+    state: String,
 }
 
 impl From<&RecordedPart> for PartField {
@@ -148,13 +150,18 @@ impl From<&RecordedPart> for PartField {
             path: path.to_str().map(str::to_owned),
             path_hex: path.to_str().is_none().then(|| to_hex(path.as_bytes())),
             folder: (&part.folder).into(),
+            state: part.state.clone(),
         }
     }
 }
 
 impl PartField {
     fn read(self) -> Result<RecordedPart, &'static str> {
-        Ok(RecordedPart { path: path_of(self.path.map(Cow::from), self.path_hex)?, folder: self.folder.read()? })
+        if !(1..=limits::OWNER_BYTES).contains(&(self.state.len() as u64)) {
+            return Err("the word of a state folder");
+        }
+        let path = path_of(self.path.map(Cow::from), self.path_hex)?;
+        Ok(RecordedPart { path, folder: self.folder.read()?, state: self.state })
     }
 }
 

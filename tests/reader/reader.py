@@ -217,8 +217,11 @@ def header_of(raw):
     for part in parts:
         if not isinstance(part, dict):
             raise Refused("unexpected", "line 1: expected a part", 1)
-        fields(part, 1, "path" if "path" in part else "path_hex", "folder")
+        fields(part, 1, "path" if "path" in part else "path_hex", "folder", "state")
         identity(part["folder"], 1)
+        text(part["state"], 1)
+        if not 1 <= len(part["state"].encode("utf-8")) <= 64:
+            raise Refused("unexpected", "line 1: expected the word of a state folder", 1)
         paths.append(path_of(part, 1))
     if any(one >= other for one, other in zip(paths, paths[1:])):
         raise Refused("unexpected", "line 1: expected the parts in the order of their paths", 1)

@@ -165,6 +165,8 @@ struct OwnerView<'a> {
 struct PartView {
     path: String,
     folder: IdentityField,
+    /// The first word of the file `id` of the state folder that it is in.
+    state: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -209,7 +211,7 @@ impl<'a> JournalJson<'a> {
 
 impl PartView {
     fn new(part: &RecordedPart) -> Self {
-        Self { path: part.path.to_string(), folder: (&part.folder).into() }
+        Self { path: part.path.to_string(), folder: (&part.folder).into(), state: part.state.clone() }
     }
 }
 

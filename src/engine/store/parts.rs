@@ -64,7 +64,9 @@ impl PartFolder {
 
     /// How the journal records it.
     pub(crate) fn to_record(&self) -> Result<RecordedPart> {
-        Ok(RecordedPart { path: self.place.path.clone(), folder: self.place.state.recorded(self.stat.identity)? })
+        let PartPlace { path, state } = &self.place;
+        let folder = state.recorded(self.stat.identity)?;
+        Ok(RecordedPart { path: path.clone(), folder, state: state.workspace_id().to_owned() })
     }
 
     /// Says that everything is staged.
@@ -175,7 +177,8 @@ fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Opt
         let Opening::Ours(section, _) = private::open(&state.workspace, Name::new(&state.folder, PARTS))? else {
             continue;
         };
-        has_others = true;
+        // Another file system that is mounted there says nothing about this one.
+        has_others |= state.own_word()?.is_some_and(|word| word == part.state);
         let Some(folder) = open_transaction(&state.workspace, &section, id)? else { continue };
         let stat = state.workspace.stat_handle(&folder)?;
         if !part.folder.is_record_of(&stat.identity) {

@@ -231,6 +231,12 @@ impl StateFolder {
         is_bound(true) || is_bound(false)
     }
 
+    /// The first word of its file `id`, as it is by now.
+    pub(crate) fn own_word(&self) -> Result<Option<String>> {
+        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
+        Ok(id.split_whitespace().next().map(str::to_owned))
+    }
+
     /// The workspace that its file `id` names, unless somebody moved it here from another one; `None` where there is no `id`. Of
     /// the root its number alone counts: an overlay gives it another birth time when it copies it.
     pub(crate) fn own_workspace(&self) -> Result<Option<String>> {

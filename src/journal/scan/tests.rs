@@ -147,7 +147,7 @@ fn a_crafted_entry_is_refused() {
 
 #[test]
 fn other_file_systems_are_named_in_order_and_in_their_version() {
-    let part = |path: &str| RecordedPart { path: RelPath::new(path).unwrap(), folder: identity(1) };
+    let part = |path: &str| RecordedPart { path: RelPath::new(path).unwrap(), folder: identity(1), state: "x".into() };
     let of = |version, parts: &[&str]| {
         let mut journal = journal(&PATHS);
         journal.header.version = version;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimCall, SimFs};
 use txedit::settings::Swap;
-use txedit::{Edit, Engine, ErrorKind, Request, Run, Settings};
+use txedit::{Edit, Engine, ErrorKind, Request, Retention, Run, Settings};
 
 fn machine() -> SimFs {
     let sim = SimFs::new();
@@ -67,6 +67,30 @@ fn what_is_interrupted_above_a_mount_is_found_from_it() {
         assert_eq!(sim.read(format!("{root}/{name}")).unwrap(), b"newest\n");
         assert_eq!(sim.read("/w/a").unwrap(), b"new\n");
     }
+}
+
+/// Two disks that are mounted at one path in turn: what one has to say is no word about the other.
+#[test]
+fn another_file_system_at_the_mount_is_not_taken_for_one_whose_part_was_removed() {
+    let sim = machine();
+    engine(&sim, 1).apply(&edits("older"), Run::default()).unwrap();
+    // What tells one from the other is the state folder there.
+    sim.rename("/w/m/.txedit", "/w/m/other").unwrap();
+    let exchange = || {
+        for [from, to] in [[".txedit", "x"], ["other", ".txedit"], ["x", "other"]] {
+            sim.rename(Path::new("/w/m").join(from), Path::new("/w/m").join(to)).unwrap();
+        }
+    };
+    engine(&sim, 2).apply(&Request::new().edit("m/e", Edit::replace_all("older", "oldest")), Run::default()).unwrap();
+    let pruned = engine(&sim, 3).prune(&Retention::default().count(0)).unwrap();
+    assert_eq!((pruned.ids.len(), pruned.in_trash.len()), (1, 1), "{pruned:?}");
+    exchange();
+    let pruned = engine(&sim, 4).prune(&Retention::default().count(0)).unwrap();
+    assert!(pruned.in_trash.is_empty(), "{pruned:?}");
+    assert_eq!(
+        [".txedit/parts", "other/parts"].map(|parts| in_section(&sim, parts)),
+        [const { Vec::<PathBuf>::new() }; 2]
+    );
 }
 
 #[test]

@@ -198,8 +198,11 @@ fn extreme() -> Journal {
         FileState { digest: Digest::of(b"x"), size, mode, access }
     };
     let owner = Owner { program: "\u{0}\u{8}\u{c}\r/".into(), process: u32::MAX, user: 0, host: String::new() };
-    let part =
-        |path: &[u8]| RecordedPart { path: RelPath::new(OsStr::from_bytes(path)).unwrap(), folder: identity(7, None) };
+    let part = |path: &[u8]| RecordedPart {
+        path: RelPath::new(OsStr::from_bytes(path)).unwrap(),
+        folder: identity(7, None),
+        state: "0f".into(),
+    };
     let header = Header {
         version: VERSION,
         id: "00000000T000000.000000Z-ffffffffffffffff".into(),

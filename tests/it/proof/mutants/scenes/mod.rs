@@ -304,13 +304,17 @@ fn copied_between_two_swaps() -> SimFs {
     machine
 }
 
-/// Somebody copies a workspace in mid-commit, and puts its file back by hand. Commands in the copy change nothing of it.
+/// Somebody copies a state folder in mid-commit, brings the copy back after the recovery, and puts a file back by hand. That stays.
 pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
     let machine = copied_between_two_swaps();
-    machine.write_in_place("/copy/b", "b one\n").unwrap();
-    let files = |machine: &SimFs| ["b", "c"].map(|name| machine.read(Path::new("/copy").join(name)).unwrap());
+    engine_at("/w", Arc::new(machine.process(3)), protocol).recover(None, RecoverOptions::default()).unwrap();
+    // A backup of the state folder is brought back into the same workspace.
+    machine.rename("/w/.txedit", "/gone").unwrap();
+    machine.rename("/copy/.txedit", "/w/.txedit").unwrap();
+    machine.write_in_place("/w/c", "c one\n").unwrap();
+    let files = |machine: &SimFs| ["b", "c"].map(|name| machine.read(Path::new("/w").join(name)).unwrap());
     let before = files(&machine);
-    let engine = engine_at("/copy", Arc::new(machine.process(4)), protocol);
+    let engine = engine_at("/w", Arc::new(machine.process(4)), protocol);
     let recovered = engine.recover(None, RecoverOptions::default()).unwrap();
     if files(&machine) == before {
         return Ok(());
