@@ -177,9 +177,11 @@ fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Opt
         let Opening::Ours(section, _) = private::open(&state.workspace, Name::new(&state.folder, PARTS))? else {
             continue;
         };
-        // Another file system that is mounted there says nothing about this one.
-        has_others |= state.own_word()?.is_some_and(|word| word == part.state);
-        let Some(folder) = open_transaction(&state.workspace, &section, id)? else { continue };
+        let Some(folder) = open_transaction(&state.workspace, &section, id)? else {
+            // Another file system that is mounted there says nothing about this one.
+            has_others |= state.own_word()?.is_some_and(|word| word == part.state);
+            continue;
+        };
         let stat = state.workspace.stat_handle(&folder)?;
         if !part.folder.is_record_of(&stat.identity) {
             return Err(gone("has a copy of it"));

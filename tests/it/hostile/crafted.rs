@@ -102,7 +102,11 @@ fn a_journal_that_is_read_before_its_header_is_asked_is_noticed() {
     };
     let folder = place.state().join("txn").join(ID);
     fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("journal"), encode(&journal(None, (0..ENTRIES).map(record).collect()))).unwrap();
+    // Of this very workspace: else that alone is a reason to read no more.
+    let id = fs::read_to_string(place.state().join("id")).unwrap();
+    let mut crafted = journal(None, (0..ENTRIES).map(record).collect());
+    crafted.header.workspace = id.split(' ').next().unwrap().to_owned();
+    fs::write(folder.join("journal"), encode(&crafted)).unwrap();
     let read = |workspace: &Workspace| {
         faults.reset();
         workspace.engine.status().unwrap();
