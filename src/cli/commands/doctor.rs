@@ -45,9 +45,6 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let _ = writeln!(text, "{}: {}, {place}", styled(HEADING, shown(&folder)), system.name);
     push_facts(&mut text, &facts);
     push_view(&mut text, view.as_ref());
-    let mounts =
-        mounts::in_folder(&folder, options.swap).map_err(|e| Error::io("list what is mounted in", &folder, e))?;
-    mounts::push(&mut text, &mounts);
     if let Some(guarantee) = guarantee {
         let _ = writeln!(text, "{}", styled(HEADING, reader(guarantee)));
         if guarantee == Guarantee::InPlace {

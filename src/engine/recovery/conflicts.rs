@@ -165,8 +165,8 @@ fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<TouchedPaths>
     }
 }
 
-/// All other folders that have a state folder, or a git folder: the root's ancestors, and the
-/// folders between the root and the paths.
+/// All other folders that have a state folder, or a git folder: the root's ancestors, and the folders between the root and the
+/// paths.
 fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let root = &workspace.root;
     let mut found = Vec::new();

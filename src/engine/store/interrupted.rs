@@ -98,11 +98,11 @@ pub(crate) fn examine(
         return Ok((JournalStatus::Running, None));
     };
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);
-    let own = state.own_workspace()?;
+    let is_own = state.own_journals()?;
     let mut reason = None;
     let wanted = |header: &Header| {
         let born_here = is_born_here(&state.workspace, header, id, &stat.identity, &host.boot);
-        let moved = own.as_ref().is_some_and(|own| *own != header.workspace).then_some(Untrusted::Moved);
+        let moved = (!is_own(&header.workspace)).then_some(Untrusted::Moved);
         reason = untrusted(born_here, header, &host, &system).or(moved).filter(|reason| !dismissed(*reason));
         reason.is_none()
     };

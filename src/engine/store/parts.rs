@@ -171,7 +171,7 @@ fn section(state: &StateFolder) -> Result<Handle> {
 fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Option<PartFolder>> {
     let gone = |why: &str| missing(&part.path, id, why);
     let root = workspace.find_folder(&workspace.root, part.path.as_path())?.ok_or_else(|| gone("is not there"))?;
-    let mut has_others = false;
+    let mut was_removed = false;
     // Each of them: another one may be in use by now.
     for state in lookup::all(&workspace.at(root))?.into_iter().filter_map(StateLookup::found) {
         let Opening::Ours(section, _) = private::open(&state.workspace, Name::new(&state.folder, PARTS))? else {
@@ -179,7 +179,7 @@ fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Opt
         };
         let Some(folder) = open_transaction(&state.workspace, &section, id)? else {
             // Another file system that is mounted there says nothing about this one.
-            has_others |= state.own_word()?.is_some_and(|word| word == part.state);
+            was_removed |= state.has_word(&part.state)?;
             continue;
         };
         let stat = state.workspace.stat_handle(&folder)?;
@@ -189,7 +189,7 @@ fn open_part(workspace: &Workspace, part: &RecordedPart, id: &str) -> Result<Opt
         let place = PartPlace { path: part.path.clone(), state };
         return Ok(Some(PartFolder { place, section, folder, stat }));
     }
-    if has_others { Ok(None) } else { Err(gone("has none of it, or not for this user alone")) }
+    if was_removed { Ok(None) } else { Err(gone("has none of it, or not for this user alone")) }
 }
 
 /// Returns whether an error is that of a part which is not there.

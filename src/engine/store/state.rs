@@ -168,7 +168,7 @@ impl StateFolder {
     }
 
     fn read_id(&mut self) -> Result<()> {
-        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
+        let id = self.id_by_now()?;
         let method = match id.trim_end().rsplit_once(' ') {
             Some((id, ONLY_OVERWRITES)) => Some((id, None)),
             Some((id, word)) => SwapMethod::of_word(word).map(|method| (id, Some(method))),
@@ -231,22 +231,30 @@ impl StateFolder {
         is_bound(true) || is_bound(false)
     }
 
-    /// The first word of its file `id`, as it is by now.
-    pub(crate) fn own_word(&self) -> Result<Option<String>> {
-        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
-        Ok(id.split_whitespace().next().map(str::to_owned))
+    /// The content of its file `id`; empty where there is none.
+    fn id_by_now(&self) -> Result<String> {
+        Ok(read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default())
     }
 
-    /// The workspace that its file `id` names, unless somebody moved it here from another one; `None` where there is no `id`. Of
-    /// the root its number alone counts: an overlay gives it another birth time when it copies it.
-    pub(crate) fn own_workspace(&self) -> Result<Option<String>> {
-        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
+    /// Returns whether its file `id` begins with this word, by which a journal names it.
+    pub(crate) fn has_word(&self, word: &str) -> Result<bool> {
+        Ok(self.id_by_now()?.split_whitespace().next() == Some(word))
+    }
+
+    /// Finds out whose journals it may have: says of the workspace in a header whether it is this one. If somebody moved the
+    /// folder here from another root, none is; without an `id` any is. Of the root its number alone counts: an overlay gives
+    /// it another birth time when it copies it.
+    pub(crate) fn own_journals(&self) -> Result<impl Fn(&str) -> bool + use<>> {
+        let id = self.id_by_now()?;
         let words: Vec<&str> = id.split_whitespace().collect();
-        let &[workspace, _, _, number, ..] = &words[..] else { return Ok(None) };
-        let [_, root] = &self.probed;
-        let has_number = number != "0" && words.last() != Some(&ONLY_OVERWRITES) && self.file_system()?.keeps_numbers;
-        let is_moved = has_number && number != root.inode.to_string();
-        Ok(Some(if is_moved { String::new() } else { workspace.to_owned() }))
+        let mut own = None;
+        if let &[workspace, _, _, number, ..] = &words[..] {
+            let [_, root] = &self.probed;
+            let has_number =
+                number != "0" && words.last() != Some(&ONLY_OVERWRITES) && self.file_system()?.keeps_numbers;
+            own = Some((workspace.to_owned(), has_number && number != root.inode.to_string()));
+        }
+        Ok(move |of: &str| own.as_ref().is_none_or(|(workspace, is_moved)| !is_moved && workspace == of))
     }
 
     /// [`is_probed`](Self::is_probed) where no other folder can have these identities.

@@ -48,5 +48,6 @@ fn what_is_mounted_in_the_workspace_is_told_and_true() {
     assert_ne!(edit("fixed", &["--swap", "in-place"]).status, Some(0));
     assert_eq!(["other", "fixed"].map(|name| fs::read_to_string(here.path().join(name)).unwrap()), ["two\n", "one\n"]);
     let people = here.run_mounted(mounting, &["--root", ".", "doctor"]).unwrap();
+    assert_eq!(people.stdout.matches("mounted in it:").count(), 1, "{people:?}");
     assert!(people.stdout.contains("mounted in it:\n  disk: tmpfs; guarantee: exchange\n"), "{people:?}");
 }
