@@ -313,8 +313,14 @@ fn act(
             let journal_state = transaction.journal_state;
             let insisted = wish == Wish::Forward;
             let finished = match finish::finish(transaction, &ready, insisted) {
-                // Whether a folder of an overlay's lower layer can be moved is only found out by trying.
-                Err(error) if is_immovable(&error) && journal_state == JournalState::Sealed && !insisted => {
+                // Whether a folder of an overlay's lower layer can be moved is only found out by trying. But after a sync
+                // that failed, whatever its error, nothing that a rollback syncs would be known to be durable.
+                Err(error)
+                    if is_immovable(&error)
+                        && transaction.state.may_sync()
+                        && journal_state == JournalState::Sealed
+                        && !insisted =>
+                {
                     return roll_back(transaction, classes, run).map(Some);
                 }
                 finished => finished?,
