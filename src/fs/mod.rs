@@ -302,19 +302,20 @@ pub struct Host {
 /// Deletes a slot when dropped, unless disarmed. It holds the folder in which the slot was made: if the folder's path
 /// leads elsewhere by then, nothing there is touched.
 #[derive(Debug)]
-pub struct SlotGuard(Option<(Handle, OsString)>);
+pub struct SlotGuard(Option<GuardedSlot>);
+
+#[derive(Debug)]
+struct GuardedSlot {
+    folder: Handle,
+    name: OsString,
+    unlink: fn(Name<'_>) -> io::Result<()>,
+}
 
 impl SlotGuard {
-    /// A guard that deletes this file when dropped.
+    /// A guard that deletes this file when dropped, as its file system does.
     #[must_use]
-    pub fn deleting(name: Name<'_>) -> Self {
-        Self(Some((name.folder.clone(), name.name.to_owned())))
-    }
-
-    /// A guard that deletes nothing.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self(None)
+    pub fn deleting(name: Name<'_>, unlink: fn(Name<'_>) -> io::Result<()>) -> Self {
+        Self(Some(GuardedSlot { folder: name.folder.clone(), name: name.name.to_owned(), unlink }))
     }
 
     /// Hands the cleanup over to the caller.
@@ -325,9 +326,9 @@ impl SlotGuard {
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
-        if let Some((folder, name)) = &self.0 {
+        if let Some(slot) = &self.0 {
             // If this fails, the file is deleted together with its transaction.
-            drop(os::unlink(Name::new(folder, name)));
+            drop((slot.unlink)(Name::new(&slot.folder, &slot.name)));
         }
     }
 }

@@ -252,7 +252,7 @@ impl<'a> ProbePair<'a> {
     }
 }
 
-/// One file; on drop, whatever has its name is removed.
+/// One file; on drop, whatever has its name is deleted.
 struct Probe<'a> {
     fs: &'a dyn Fs,
     folder: &'a Handle,
@@ -285,12 +285,5 @@ impl<'a> Probe<'a> {
 
     fn identity(&self) -> io::Result<Option<Identity>> {
         Ok(self.fs.stat(self.name())?.map(|stat| stat.identity))
-    }
-}
-
-impl Drop for Probe<'_> {
-    fn drop(&mut self) {
-        // Not every file system's guards delete anything. If this fails, the guard still tries.
-        let _ = self.fs.unlink(self.name());
     }
 }

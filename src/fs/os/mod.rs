@@ -241,14 +241,14 @@ impl Fs for OsFs {
 
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
         let created = open::create(file(name.folder)?, name.name, mode)?;
-        let guard = SlotGuard::deleting(name);
+        let guard = SlotGuard::deleting(name, unlink);
         let stat = open::exactly(self.system, &created, mode)?;
         Ok((Handle::new(LockedFile::new(created), name.path()), guard, stat))
     }
 
     fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)> {
         link::make(file(name.folder)?, name.name, target)?;
-        let guard = SlotGuard::deleting(name);
+        let guard = SlotGuard::deleting(name, unlink);
         let stat = self.stat(name)?.ok_or(Errno::NOENT)?;
         Ok((guard, stat))
     }

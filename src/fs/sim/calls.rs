@@ -1,7 +1,7 @@
 //! Implements [`Fs`] for one process of the machine.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::super::{
     Attributes, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Rename, SlotGuard, Stat, Timestamp,
 };
 use super::access::{READ, WRITE};
-use super::disk::{ROOT, SimBody, SimBytes, SimMetadata};
+use super::disk::{ROOT, SimBody, SimMetadata};
 use super::names::How;
-use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
+use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn, unlink};
 use super::store::Store;
 use crate::errno::Errno;
 
@@ -227,44 +227,17 @@ impl Fs for SimProcess {
     }
 
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
-        self.call(
-            "create",
-            true,
-            || name.path(),
-            |turn| {
-                let (spot, actor) = (turn.spot(name)?, turn.actor());
-                // The kernel takes a free descriptor first: without one, no file is made.
-                let key = turn.state.open(self.key, spot.folder, true)?;
-                let created = turn.state.store.make(actor, "create", spot, SimBody::File(SimBytes::default()), mode);
-                match created {
-                    Ok(id) => turn.state.reopen(key, id),
-                    Err(_) => turn.state.close(key),
-                }
-                let stat = turn.state.store.stat(created?)?;
-                Ok((self.handle(key, name.path()), SlotGuard::none(), stat))
-            },
-        )
+        let make = |turn: &mut SimTurn<'_>| {
+            let (key, stat) = turn.create(self.key, name, mode)?;
+            Ok((self.handle(key, name.path()), stat))
+        };
+        let (file, stat) = self.call("create", true, || name.path(), make)?;
+        Ok((file, SlotGuard::deleting(name, unlink), stat))
     }
 
     fn symlink(&self, name: Name<'_>, target: &[u8]) -> io::Result<(SlotGuard, Stat)> {
-        self.call(
-            "symlink",
-            true,
-            || name.path(),
-            |turn| {
-                // As the kernel takes a path.
-                if target.is_empty() {
-                    return Err(Errno::NOENT.into());
-                }
-                if target.len() > crate::limits::PATH_BYTES {
-                    return Err(Errno::NAMETOOLONG.into());
-                }
-                let (spot, actor) = (turn.spot(name)?, turn.actor());
-                let body = SimBody::Symlink(OsStr::from_bytes(target).into());
-                let id = turn.state.store.make(actor, "symlink", spot, body, 0o777)?;
-                Ok((SlotGuard::none(), turn.state.store.stat(id)?))
-            },
-        )
+        let stat = self.call("symlink", true, || name.path(), |turn| turn.symlink(name, target))?;
+        Ok((SlotGuard::deleting(name, unlink), stat))
     }
 
     fn set_link_metadata(&self, name: Name<'_>, now: &Stat, wanted: &Metadata) -> io::Result<()> {

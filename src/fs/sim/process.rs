@@ -1,17 +1,20 @@
 //! A process of the machine: how each of its calls is counted, hooked and run.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::{Handle, Name, Timestamp};
+use super::super::{Fs as _, Handle, Name, Stat, Timestamp};
 use super::access::{Actor, is_segment};
-use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, SimMetadata};
+use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, SimBody, SimBytes, SimMetadata};
 use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
 use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
 use super::store::Store;
 use crate::errno::Errno;
+use crate::limits;
 
 /// A process on a [`SimFs`](super::SimFs): a kill closes its files and releases its locks.
 ///
@@ -73,6 +76,34 @@ impl SimTurn<'_> {
 
     pub(super) fn node(&self, handle: &Handle) -> io::Result<&Node> {
         Ok(self.state.store.node(self.id(handle)?)?)
+    }
+
+    /// Makes an empty file and opens it.
+    pub(super) fn create(&mut self, process: u64, name: Name<'_>, mode: u32) -> io::Result<(u64, Stat)> {
+        let (spot, actor) = (self.spot(name)?, self.actor());
+        // The kernel takes a free descriptor first: without one, no file is made.
+        let key = self.state.open(process, spot.folder, true)?;
+        let created = self.state.store.make(actor, "create", spot, SimBody::File(SimBytes::default()), mode);
+        match created {
+            Ok(id) => self.state.reopen(key, id),
+            Err(_) => self.state.close(key),
+        }
+        Ok((key, self.state.store.stat(created?)?))
+    }
+
+    /// Makes a symlink.
+    pub(super) fn symlink(&mut self, name: Name<'_>, target: &[u8]) -> io::Result<Stat> {
+        // As the kernel takes a path.
+        if target.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        if target.len() > limits::PATH_BYTES {
+            return Err(Errno::NAMETOOLONG.into());
+        }
+        let (spot, actor) = (self.spot(name)?, self.actor());
+        let body = SimBody::Symlink(OsStr::from_bytes(target).into());
+        let id = self.state.store.make(actor, "symlink", spot, body, 0o777)?;
+        Ok(self.state.store.stat(id)?)
     }
 
     /// Copies up to `length` bytes from one file to another.
@@ -137,6 +168,13 @@ impl SimTurn<'_> {
         self.state.store.change_metadata(verb, id, new, time);
         Ok(())
     }
+}
+
+/// Deletes a name as the process that has its folder open, if that is alive.
+pub(super) fn unlink(name: Name<'_>) -> io::Result<()> {
+    let Descriptor { shared, key } = name.folder.get().ok_or(Errno::BADF)?;
+    let process = shared.lock().open.get(key).ok_or(Errno::BADF)?.process;
+    SimProcess { shared: Arc::clone(shared), key: process }.unlink(name)
 }
 
 impl SimProcess {

@@ -80,12 +80,8 @@ fn a_probe_that_fails_leaves_nothing() {
         assert!(fs::read_dir(scratch.path()).unwrap().next().is_none(), "{:?}", fs.calls().last());
         if fs.fired() == 0 {
             assert!(result.unwrap());
-            // Where a guard deletes nothing, these do.
-            let unlinked = fs.calls().iter().filter(|call| call.operation == FaultOperation::Unlink).count();
-            assert_eq!(unlinked, 2);
             break;
         }
-        // Unlinking is the one failure that a probe can do without: the guard deletes as well.
-        assert_eq!(result.is_err(), fs.calls()[nth - 1].operation != FaultOperation::Unlink);
+        result.unwrap_err();
     }
 }
