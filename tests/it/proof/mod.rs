@@ -11,5 +11,6 @@ mod model;
 mod mutants;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 pub(crate) mod power;
+mod put_back;
 mod scenarios;
 mod symlinks;
