@@ -31,7 +31,11 @@ pub(super) fn of_all(workspace: &Workspace, lock_timeout: Duration) -> Result<St
         let other = match other {
             StateLookup::State(state) => status(state, lock_timeout)?,
             StateLookup::Nothing => continue,
-            StateLookup::Ignored(path, why) => ignored(path, why),
+            // It keeps nobody from working: another user may have a state folder of his own there.
+            StateLookup::Ignored(path, why) => {
+                all.warnings.push(format!("{}: interrupted transactions in it are not looked at", told(path, why)));
+                continue;
+            }
         };
         all.interrupted.extend(other.interrupted);
         all.kept.extend(other.kept);
@@ -43,7 +47,11 @@ pub(super) fn of_all(workspace: &Workspace, lock_timeout: Duration) -> Result<St
 }
 
 fn ignored(path: &Path, why: &str) -> Status {
-    Status { warnings: vec![format!("{} {why}", path.display())], is_ignored: true, ..Status::default() }
+    Status { warnings: vec![told(path, why)], is_ignored: true, ..Status::default() }
+}
+
+fn told(path: &Path, why: &str) -> String {
+    format!("{} {why}", path.display())
 }
 
 /// Interrupted and running transactions, and kept contents.

@@ -80,7 +80,7 @@ impl Engine {
 
     /// The transactions to be reverted.
     pub(super) fn to_revert(&self, found: &StateLookup, what: RevertWhat<'_>) -> Result<(StateFolder, ToRevert)> {
-        match what {
+        let (state, to_revert) = match what {
             RevertWhat::One(id) => {
                 let (state, loaded) = self.committed(found, id).map_err(|error| self.or_open(error, found, id))?;
                 if let Some(by) = history::reverted(&state)?.get(loaded.id()) {
@@ -88,16 +88,21 @@ impl Engine {
                     let redo = NextStep::Redo { id: loaded.id().to_owned(), undo: by.clone() };
                     return Err(Error::new(ErrorKind::UndoConflict, message).with_next([redo]));
                 }
-                Ok((state, ToRevert { parts: vec![loaded], left: Vec::new() }))
+                (state, ToRevert { parts: vec![loaded], left: Vec::new() })
             }
             RevertWhat::Since(since, is_wanted) => {
                 let (state, bound) = self.bound(found, since)?;
                 let to_revert = committed_since(&state, &bound, is_wanted);
                 let in_own_words = |error: Error| error.reworded(|why| why.replace(&bound, since));
-                Ok((state, to_revert.map_err(in_own_words)?))
+                (state, to_revert.map_err(in_own_words)?)
             }
-            RevertWhat::Chosen(chosen) => self.chosen(found, chosen),
+            RevertWhat::Chosen(chosen) => self.chosen(found, chosen)?,
+        };
+        for part in &to_revert.parts {
+            // First: files on a file system that is not mounted are away, not changed or gone.
+            part.slots(&self.workspace)?;
         }
+        Ok((state, to_revert))
     }
 
     /// What sorts before all ids after a transaction, or after a time.

@@ -6,14 +6,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::read_file;
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Handle, Name};
+use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
+use crate::path::STATE_IN_GIT;
 use crate::path::bounds::{is_repository, leads_to};
 
 /// The name of the git folder, or of the file that leads to it.
@@ -35,17 +36,38 @@ pub(crate) struct GitFolder {
     pub names_root: bool,
 }
 
-/// Finds the git folder of a workspace.
-pub(crate) fn find(workspace: &Workspace) -> Result<Option<GitFolder>> {
+/// What is at the name of a git folder.
+#[derive(Debug)]
+pub(crate) enum GitLookup {
+    Nothing,
+    /// Followed by git, and not here.
+    Symlink,
+    Folder(GitFolder),
+}
+
+/// Looks for the git folder of a workspace.
+pub(crate) fn find(workspace: &Workspace) -> Result<GitLookup> {
+    let name = Name::new(&workspace.root, GIT);
+    let is_symlink = || Ok(workspace.stat(name)?.is_some_and(|stat| stat.kind == FileKind::Symlink));
     match workspace.fs().open_beneath(&workspace.root, GIT.as_ref()) {
-        Ok(folder) => Ok(Some(GitFolder { folder, is_linked: false, names_root: true })),
+        Ok(folder) => Ok(GitLookup::Folder(GitFolder { folder, is_linked: false, names_root: true })),
         Err(e) => match errno::of(&e) {
-            // Some kernels say the same of a symlink, which is not opened as a file either.
-            Some(Errno::NOTDIR) => linked(workspace),
-            Some(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::PERM) => Ok(None),
+            // Some kernels say the same of a symlink.
+            Some(Errno::NOTDIR) if is_symlink()? => Ok(GitLookup::Symlink),
+            Some(Errno::NOTDIR) => Ok(linked(workspace)?.map_or(GitLookup::Nothing, GitLookup::Folder)),
+            Some(Errno::LOOP) => Ok(GitLookup::Symlink),
+            Some(Errno::NOENT | Errno::ACCESS | Errno::PERM) => Ok(GitLookup::Nothing),
             _ => Err(Error::io("open", workspace.path_of(GIT), e)),
         },
     }
+}
+
+/// The state folder in the git folder that a symlink leads to, if there is one.
+pub(crate) fn state_behind_symlink(workspace: &Workspace) -> Option<PathBuf> {
+    let real = workspace.fs().canonical(&workspace.root.path().join(GIT)).ok()?;
+    let folder = workspace.fs().open_folder(&real).ok()?;
+    let stat = workspace.fs().stat(Name::new(&folder, STATE_IN_GIT)).ok()??;
+    (stat.kind == FileKind::Folder).then(|| real.join(STATE_IN_GIT))
 }
 
 /// Returns whether git takes a folder for a repository.

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::git_folder::{self, GitFolder};
+use super::git_folder::{self, GitFolder, GitLookup};
 use super::private;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
@@ -47,7 +47,12 @@ impl Home {
 
     /// The place in the git folder of the workspace, where it has one.
     pub(crate) fn of_git(workspace: &Workspace) -> Result<Option<Self>> {
-        let Some(GitFolder { folder, is_linked, names_root }) = git_folder::find(workspace)? else { return Ok(None) };
+        Self::in_git(workspace, git_folder::find(workspace)?)
+    }
+
+    /// The place in the git folder that was found.
+    pub(crate) fn in_git(workspace: &Workspace, found: GitLookup) -> Result<Option<Self>> {
+        let GitLookup::Folder(GitFolder { folder, is_linked, names_root }) = found else { return Ok(None) };
         let needs_id = !names_root || !is_with_root(workspace, &workspace.stat_handle(&folder)?)?;
         let kind = HomeKind::Git { is_linked, needs_id };
         Ok(Some(Self { folder, name: STATE_IN_GIT.into(), kind }))

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use super::git_folder::{self, GitLookup};
 use super::home::{self, Home};
 use super::state::StateFolder;
 use super::workspace::Workspace;
@@ -81,7 +82,14 @@ pub(crate) fn others(workspace: &Workspace, in_use: &StateLookup) -> Result<Vec<
         StateLookup::Nothing => None,
     };
     let mut others = Vec::new();
-    for home in [Some(Home::of_root(workspace)), Home::of_git(workspace)?].into_iter().flatten() {
+    let git = git_folder::find(workspace)?;
+    if matches!(git, GitLookup::Symlink) {
+        let why = "is behind a symlink .git, which is not followed: put the git folder at its place";
+        others.extend(
+            git_folder::state_behind_symlink(workspace).map(|state| StateLookup::Ignored(state, why.to_owned())),
+        );
+    }
+    for home in [Some(Home::of_root(workspace)), Home::in_git(workspace, git)?].into_iter().flatten() {
         if used.as_ref().is_some_and(|used| *used == home.path()) {
             continue;
         }

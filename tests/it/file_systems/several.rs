@@ -195,8 +195,11 @@ fn an_undo_waits_for_a_file_system_that_is_not_mounted() {
         let engine = mounted.engine();
         engine.apply(&both(), Run::default()).unwrap();
         mounted.unmount();
-        let error = engine.undo(None, false, Run::default()).unwrap_err();
-        assert_eq!(error.outcome(), Outcome::Unchanged, "{error}");
+        for dry_run in [true, false] {
+            let error = engine.undo(None, dry_run, Run::default()).unwrap_err();
+            assert_eq!((error.kind(), error.outcome()), (ErrorKind::CrossDevice, Outcome::Unchanged), "{error}");
+            assert!(error.message().contains("mount it again"), "{error}");
+        }
         assert_eq!(mounted.read("a"), "two\n");
         assert!(engine.log(9, None).unwrap()[0].warnings.iter().any(|warning| warning.contains("mount it again")));
         let pruned = engine.prune(&nothing()).unwrap();

@@ -228,6 +228,34 @@ fn one_of_another_user_beside_the_one_in_use_is_told() {
     here.run(&EDIT).exits(0);
     let status = here.run(&["--json", "status"]);
     assert!(warnings(status.exits(0)).contains(".git/txedit"), "{status:?}");
+    assert!(warnings(&status).contains("interrupted transactions in it are not looked at"), "{status:?}");
     assert_eq!(fs::read_dir(here.path().join(".git/txedit")).unwrap().count(), 0);
     assert_eq!(committed(&here.path().join(".txedit")), Some(1));
+}
+
+/// Git follows it, and txedit does not; what is interrupted behind it is told.
+#[test]
+fn what_is_behind_a_symlink_is_told() {
+    let (here, id) = interrupted::killed_with(repository("."), None);
+    let there = Workspace::new();
+    let git = here.path().join(".git");
+    fs::rename(&git, there.path().join("git")).unwrap();
+    symlink(there.path().join("git"), &git).unwrap();
+    let why = "/git/txedit is behind a symlink .git, which is not followed: put the git folder at its place: interrupted \
+               transactions in it are not looked at";
+    let edit = ["--json", "edit", "4", "--old", "old", "--new", "x", "--dry-run"];
+    for line in [&["--json", "status"][..], &edit] {
+        let ran = here.run(line);
+        assert!(warnings(ran.exits(0)).contains(why), "{ran:?}");
+    }
+    fs::remove_file(&git).unwrap();
+    fs::rename(there.path().join("git"), &git).unwrap();
+    here.run(&["recover", &id]).exits(0);
+    // One in which nothing was ever committed is nothing to speak of.
+    let bare = Workspace::new();
+    fs::create_dir(there.path().join("git")).unwrap();
+    symlink(there.path().join("git"), bare.path().join(".git")).unwrap();
+    bare.write("a", "one\n");
+    let status = bare.run(&["--json", "--root", ".", "status"]);
+    assert_eq!(warnings(status.exits(0)), "null", "{status:?}");
 }
