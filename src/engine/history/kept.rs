@@ -65,7 +65,7 @@ impl Engine {
         let place = &kept.kept_path;
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let path = RelPath::new(path).map_err(|_| unclear(id, &contents))?;
-        let slots = SlotFolders::open(&self.workspace, &folder, &journal.header)?;
+        let slots = SlotFolders::left(&self.workspace, &folder, &journal.header)?;
         let name = Name::new(slots.of(&path), kept);
         let stat = self.workspace.stat(name)?;
         let Some((content, stat)) = self.content(name, run.cancel)?.zip(stat) else {
@@ -219,7 +219,7 @@ fn contents<'j>(
     cancel: &CancelToken,
 ) -> Result<Vec<(&'j Path, error::KeptContent)>> {
     let mut found = Vec::new();
-    let slots = SlotFolders::open(&state.workspace, folder, &journal.header)?;
+    let slots = SlotFolders::left(&state.workspace, folder, &journal.header)?;
     let kept = |record: &Record, path: &Path, name: &str, reason: &str| error::KeptContent {
         path: state.workspace.root.path().join(path),
         kept_path: slots.of(&record.path).path().join(name),

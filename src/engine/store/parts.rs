@@ -122,7 +122,7 @@ impl SlotFolders {
         Ok(Self { own: own.clone(), parts: header.parts.iter().map(open).collect::<Result<_>>()? })
     }
 
-    /// The same for a transaction that is being deleted: a part that was removed already counts as empty.
+    /// The same for a transaction that is being deleted, or was set aside: a part that was removed counts as empty.
     pub(crate) fn left(workspace: &Workspace, own: &Handle, header: &Header) -> Result<Self> {
         let open = |part: &RecordedPart| open_part(workspace, part, &header.id).transpose();
         Ok(Self { own: own.clone(), parts: header.parts.iter().filter_map(open).collect::<Result<_>>()? })

@@ -270,6 +270,29 @@ fn what_is_kept_there_is_not_called_nothing_while_it_is_away() {
     });
 }
 
+/// The rest of it is as good as it was.
+#[test]
+fn what_is_kept_beside_a_part_that_was_removed_is_listed_and_restored() {
+    with_both(|mounted| {
+        stuck(mounted);
+        let engine = mounted.engine();
+        let id = engine.status().unwrap().interrupted[0].id.clone();
+        fs::remove_dir_all(mounted.outside.join(".txedit/parts").join(&id)).unwrap();
+        let error = engine.recover(Some(&id), RecoverOptions::new()).unwrap_err();
+        assert!(error.message().contains("were removed there"), "{error}");
+        engine.recover(Some(&id), RecoverOptions::new().decision(txedit::Decision::Discard)).unwrap();
+        assert_eq!(mounted.read("a"), "two\n");
+        let kept = engine.kept().unwrap();
+        let contents: Vec<_> =
+            kept[0].contents.iter().map(|kept| (&*kept.path, fs::read(&kept.kept_path).unwrap())).collect();
+        assert_eq!(contents, [(&*mounted.root.join("a"), b"one\n".to_vec())]);
+        engine.kept_restore(&id, None, Run::default()).unwrap();
+        assert_eq!(mounted.read("a"), "one\n");
+        engine.kept_drop(&id).unwrap();
+        assert!(engine.kept().unwrap().is_empty());
+    });
+}
+
 #[test]
 fn a_state_folder_of_others_on_the_other_file_system_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
