@@ -61,6 +61,8 @@ pub struct Protocol {
     pub is_of_owner: fn(u32, u32) -> bool,
     /// Whether the `id` of a state folder was written for this folder in this root: [`is_bound`].
     pub is_bound: fn(&str, &str) -> bool,
+    /// Whether an `id` is of this folder in this root, though both have other birth times now: [`was_copied_up`].
+    pub was_copied_up: fn(&str, [Identity; 2]) -> bool,
     /// Whether size and time prove that a content is unchanged: [`recover::is_told_by_time`].
     pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
     /// Whether a symlink that a swap brought out has the target that was read, by their digests: [`is_same_target`].
@@ -99,6 +101,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_private,
     is_of_owner,
     is_bound,
+    was_copied_up,
     is_told_by_time: recover::is_told_by_time,
     is_same_target,
     is_same_plan: is_same_target,
@@ -126,6 +129,17 @@ pub const fn is_of_owner(folder: u32, workspace: u32) -> bool {
 #[must_use]
 pub fn is_bound(id: &str, probed: &str) -> bool {
     id.split_once(' ').is_some_and(|(_, bound)| bound == probed)
+}
+
+/// Returns whether an `id` was written for this state folder in this root before an overlay copied them, which gave both another
+/// birth time. Their numbers tell; where none lasts, the state folder must have been copied as well: one that was moved from
+/// another root has its birth time.
+#[must_use]
+pub fn was_copied_up(id: &str, [folder, root]: [Identity; 2]) -> bool {
+    let &[_, number, born, root_number, _] = &*id.split(' ').collect::<Vec<_>>() else { return false };
+    let has = |number: &str, now: Identity| number == "0" || number == now.inode.to_string();
+    let is_other = || folder.born.is_some_and(|now| now.to_string() != born);
+    has(number, folder) && has(root_number, root) && (root_number != "0" || is_other())
 }
 
 /// Returns whether two symlinks have the same target. Size and times do not tell: whoever replaces one can set them.

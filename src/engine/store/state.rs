@@ -257,6 +257,13 @@ impl StateFolder {
         Ok(move |of: &str| own.as_ref().is_none_or(|(workspace, is_moved)| !is_moved && workspace == of))
     }
 
+    /// The first word of its `id`, by which journals name it, unless it may have been moved here from another root.
+    fn known_word(&self) -> Option<&str> {
+        let word = self.id.split(' ').next().filter(|word| is_random(word))?;
+        // Where files can only be overwritten, numbers change at every mount, and the proofs are found by this word.
+        (self.only_overwrites || (self.workspace.protocol.was_copied_up)(&self.id, self.probed)).then_some(word)
+    }
+
     /// [`is_probed`](Self::is_probed) where no other folder can have these identities.
     fn is_certainly_probed(&self) -> bool {
         self.probed.iter().all(|identity| identity.born.is_some()) && self.is_probed()
@@ -283,11 +290,7 @@ impl StateFolder {
         for section in Section::ALL {
             make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         }
-        let random = match self.id.split(' ').next().unwrap_or_default() {
-            // It is tried out again when its number has changed, and the proofs are found by this.
-            known if self.only_overwrites && is_random(known) => known.to_owned(),
-            _ => super::id::random_hex(RANDOM),
-        };
+        let random = self.known_word().map_or_else(|| super::id::random_hex(RANDOM), str::to_owned);
         self.id = format!("{random} {}", self.spell_probed(self.file_system()?.keeps_numbers));
         let word = if self.only_overwrites { Some(ONLY_OVERWRITES) } else { self.swap.word() };
         let method = word.map(|word| format!(" {word}")).unwrap_or_default();

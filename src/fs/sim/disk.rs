@@ -48,6 +48,8 @@ pub(super) struct Node {
     pub(super) mount_root: bool,
     /// True if it is in a lower layer, which is never changed: the first change copies it up.
     pub(super) is_lower: bool,
+    /// The birth time that its copy has got in the live view: a power loss does not change that.
+    pub(super) copy_born: Option<Timestamp>,
     /// The number of entries that lead here.
     pub(super) names: u64,
     pub(super) body: SimBody,
@@ -190,18 +192,20 @@ impl Disk {
         self.get(folder)?.entries()?.get(name).copied()
     }
 
-    pub(super) fn apply(&mut self, meta: &Meta) {
+    /// Answers which inodes were copied up.
+    pub(super) fn apply(&mut self, meta: &Meta) -> Vec<Id> {
+        let mut copied = Vec::new();
         match &meta.what {
             SimOperation::Names { changes, .. } => {
                 for id in changes.iter().flat_map(|change| [Some(change.folder), change.after]).flatten() {
-                    self.copy_up(id, meta.time);
+                    self.copy_up(id, meta.time, &mut copied);
                 }
                 for change in changes {
                     self.set(change, meta.time);
                 }
             }
             SimOperation::SetMetadata { id, metadata, modified } => {
-                self.copy_up(*id, meta.time);
+                self.copy_up(*id, meta.time, &mut copied);
                 if let Some(node) = self.get_mut(*id) {
                     node.metadata.clone_from(metadata);
                     node.changed = meta.time;
@@ -209,19 +213,21 @@ impl Disk {
                 }
             }
         }
+        copied
     }
 
-    /// Copies an inode up from a lower layer, with all folders above it: each gets another birth time.
-    pub(super) fn copy_up(&mut self, id: Id, time: Timestamp) {
+    /// Copies an inode up from a lower layer, with all folders above it: each gets another birth time, and is added to `copied`.
+    pub(super) fn copy_up(&mut self, id: Id, time: Timestamp, copied: &mut Vec<Id>) {
         if self.get(id).is_none_or(|node| !node.is_lower) {
             return;
         }
         let Some(node) = self.get_mut(id) else { return };
-        (node.is_lower, node.born) = (false, time);
+        (node.is_lower, node.born) = (false, node.copy_born.unwrap_or(time));
+        copied.push(id);
         let holds = |node: &Node| node.entries().is_some_and(|entries| entries.values().any(|child| *child == id));
         let above = self.iter().find(|(_, node)| holds(node)).map(|(above, _)| above);
         if let Some(above) = above {
-            self.copy_up(above, time);
+            self.copy_up(above, time, copied);
         }
     }
 

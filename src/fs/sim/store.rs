@@ -85,6 +85,7 @@ impl Store {
                 mount: 1,
                 mount_root: true,
                 is_lower: false,
+                copy_born: None,
                 names: 1,
                 body: SimBody::Folder(BTreeMap::new()),
                 metadata: SimMetadata { mode: 0o755, ..SimMetadata::default() },
@@ -120,6 +121,7 @@ impl Store {
             mount,
             mount_root: false,
             is_lower: false,
+            copy_born: None,
             names: 0,
             body,
             metadata,
@@ -133,8 +135,18 @@ impl Store {
 
     fn record(&mut self, verb: &'static str, device: u64, what: SimOperation) {
         let meta = Meta { verb, device, time: self.machine.now(), what };
-        self.live.apply(&meta);
+        let copied = self.live.apply(&meta);
+        self.note_copies(&copied);
         self.log.push(SimPendingName { meta: Arc::new(meta), flushed: false });
+    }
+
+    /// Notes the birth times of copies, for the durable view.
+    fn note_copies(&mut self, copied: &[Id]) {
+        for id in copied {
+            if let (Some(copy), Some(node)) = (self.live.get(*id), self.durable.get_mut(*id)) {
+                node.copy_born = Some(copy.born);
+            }
+        }
     }
 
     /// Changes entries, all at once.
@@ -165,7 +177,9 @@ impl Store {
     pub(super) fn change_content(&mut self, id: Id, bytes: Vec<u8>, blocks: std::ops::Range<usize>) {
         let now = self.machine.now();
         let bytes = Arc::new(bytes);
-        self.live.copy_up(id, now);
+        let mut copied = Vec::new();
+        self.live.copy_up(id, now, &mut copied);
+        self.note_copies(&copied);
         let Some(node) = self.live.get_mut(id) else { return };
         node.body = SimBody::File(Arc::clone(&bytes));
         node.modified = now;
@@ -255,7 +269,7 @@ impl Store {
     fn sync_content(&mut self, id: Id) {
         let Some(mut pending) = self.pending.remove(&id) else { return };
         let Some(last) = pending.versions.last().cloned() else { return };
-        self.durable.copy_up(id, self.live.get(id).map_or(last.changed, |node| node.born));
+        self.durable.copy_up(id, last.changed, &mut Vec::new());
         let Some(node) = self.durable.get_mut(id) else { return };
         let Some(old) = node.bytes().cloned() else { return };
         node.modified = last.modified;

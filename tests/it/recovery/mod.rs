@@ -10,7 +10,7 @@ mod lost;
 mod overwriting;
 mod partly;
 mod parts;
-mod put_back;
+pub(crate) mod put_back;
 #[cfg(feature = "cli")]
 mod reader;
 mod saved_anew;

@@ -3,6 +3,7 @@
 
 use txedit::fs::sim::SimFs;
 use txedit::report::RecoveryAction;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::{Decision, Edit, RecoverOptions, Request, Run};
 
 use super::lost::{edits, engine, killed_before, recover};
@@ -56,13 +57,17 @@ fn beside_a_file_that_somebody_edited_it_waits() {
 /// What was interrupted in another tree is not carried out in this one.
 #[test]
 fn a_state_folder_that_was_moved_to_another_workspace_changes_nothing_there() {
+    moved_to_another_workspace(&PROTOCOL);
+}
+
+pub(crate) fn moved_to_another_workspace(protocol: &'static Protocol) {
     let (sim, _) = killed_before("w/b", &edits());
     sim.make_folders("/v").unwrap();
     for name in ["a", "b", "c"] {
         sim.create(format!("/v/{name}"), format!("old {name}")).unwrap();
     }
     sim.rename("/w/.txedit", "/v/.txedit").unwrap();
-    let engine = |process| super::lost::engine_at(&sim, process, "/v");
+    let engine = |process| super::lost::engine_at(&sim, process, "/v").with_protocol(protocol);
     let ours = || ["/v/a", "/v/b"].map(|path| sim.read(path).unwrap());
     let status = engine(4).status().unwrap();
     assert!(status.interrupted[0].reason().contains("was moved here"), "{status:?}");

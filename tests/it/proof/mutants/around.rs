@@ -13,6 +13,7 @@ use txedit::{Engine, Report, Result, Retention, Run, Settings};
 
 use super::broken;
 use crate::proof::explore::scripts::{self, replaces, request};
+use crate::recovery::put_back::moved_to_another_workspace;
 
 fn engine(fs: Arc<dyn Fs>, root: &str) -> Engine {
     let settings = Settings::default().lock_timeout(Duration::from_secs(60)).program("around");
@@ -141,4 +142,10 @@ fn history_that_is_pruned_newest_first_is_noticed() {
         Arc::new(faults)
     };
     assert!(!is_newest_left(reversed), "it was not noticed");
+}
+
+#[test]
+#[should_panic(expected = "there is no interrupted transaction")]
+fn a_state_folder_that_is_taken_for_one_that_was_never_moved_is_noticed() {
+    moved_to_another_workspace(broken(Protocol { was_copied_up: |_, _| true, ..PROTOCOL }));
 }

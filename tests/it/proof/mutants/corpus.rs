@@ -149,6 +149,11 @@ fn without_originals_that_were_copied_up() -> Player {
     by(Protocol { classify_checked, ..PROTOCOL })
 }
 
+/// A state folder that an overlay has copied is taken for one that was moved.
+fn with_another_word_after_a_copy() -> Player {
+    by(Protocol { was_copied_up: |_, _| false, ..PROTOCOL })
+}
+
 fn without_doubts() -> Player {
     by(Protocol { is_in_doubt: |_, _| false, ..PROTOCOL })
 }
@@ -225,7 +230,7 @@ fn with_files_that_have_no_entry() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 37] = [
+const NOTICED: [Noticed; 39] = [
     (
         "a_check_that_fails_leaves_the_folder_of_another_owner",
         without_owners_of_folders,
@@ -314,6 +319,11 @@ const NOTICED: [Noticed; 37] = [
         with_one_name_for_all_that_is_aside,
         "and nothing tells of it",
     ),
+    (
+        "what_a_power_cut_took_out_of_history_is_recovered_on_an_overlay",
+        with_another_word_after_a_copy,
+        "untrusted: Moved",
+    ),
     ("what_is_acknowledged_on_fuse_survives_a_power_cut", without_syncs_of_files, "neither all new nor all old"),
     (
         "what_is_as_asked_for_is_no_older_than_what_is_made_anew",
@@ -326,6 +336,7 @@ const NOTICED: [Noticed; 37] = [
         without_syncs_of_file_systems,
         "what was staged in 0 is gone",
     ),
+    ("what_was_not_recovered_is_found_after_a_stage_on_an_overlay", with_another_word_after_a_copy, "untrusted: Moved"),
     (
         "symlinks_and_folders_that_are_staged_survive_a_power_cut_in_the_next_stage",
         without_syncs_of_file_systems,
