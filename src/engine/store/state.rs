@@ -291,6 +291,9 @@ impl StateFolder {
             make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         }
         let random = self.known_word().map_or_else(|| super::id::random_hex(RANDOM), str::to_owned);
+        // By what was made in it, an overlay has copied it from a lower layer, with the root, and given both other birth times.
+        self.stat = self.workspace.stat_handle(&self.folder)?;
+        self.probed = [self.stat.identity, self.workspace.stat_handle(&self.workspace.root)?.identity];
         self.id = format!("{random} {}", self.spell_probed(self.file_system()?.keeps_numbers));
         let word = if self.only_overwrites { Some(ONLY_OVERWRITES) } else { self.swap.word() };
         let method = word.map(|word| format!(" {word}")).unwrap_or_default();

@@ -88,6 +88,28 @@ fn what_was_committed_before_a_mount_is_known_after_it() {
     });
 }
 
+/// As in an image of a container that was made of a workspace in use.
+#[test]
+fn a_state_folder_in_a_lower_layer_is_copied_and_not_said_to_be_moved() {
+    with(|overlay| {
+        let commit = |engine: &Engine, root: &Path, old: &str, new: &str| {
+            let edits = json!([{ "old_string": old, "new_string": new }]);
+            let report = apply(engine, &json!({ "files": [{ "file_path": "d/x", "edits": edits }] })).unwrap();
+            let id = fs::read_to_string(root.join(".txedit/id")).unwrap();
+            assert!(!report.warnings.iter().any(|warning| warning.contains("moved")), "{:?}", report.warnings);
+            id
+        };
+        let engine = Engine::with_fs(Arc::new(OsFs::new()), overlay.lower, settings()).unwrap();
+        commit(&engine, overlay.lower, "one", "two");
+        overlay.mounted(|engine, root| {
+            let id = commit(engine, root, "two", "three");
+            assert_eq!(commit(engine, root, "three", "four"), id, "what holds is tried out once");
+            engine.undo(None, false, running()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "three\n");
+        });
+    });
+}
+
 #[test]
 fn the_first_change_in_a_folder_of_the_lower_layer_is_nobody_elses() {
     with(|overlay| {
