@@ -15,6 +15,7 @@ use super::options::usage;
 use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
+use crate::path::shown;
 
 /// The largest size of a settings file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
@@ -70,6 +71,17 @@ impl ConfigFile {
             all.check_in = of_root.check_in.or(all.check_in);
         }
         all
+    }
+}
+
+impl ConfigFile {
+    /// A warning for each workspace that is not there: perhaps its path is misspelled, and what is denied in it is not.
+    pub(super) fn warnings(&self) -> Result<Vec<String>> {
+        let name = shown(&user_file()?);
+        let missing = self.root.keys().filter(|root| !root.is_dir());
+        let told =
+            |root: &PathBuf| format!("{name}: [root.\"{}\"] is no folder: what it says counts nowhere", shown(root));
+        Ok(missing.map(told).collect())
     }
 }
 

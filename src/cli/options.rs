@@ -162,6 +162,11 @@ impl CommonOptions {
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
+    /// What is doubtful in the settings file.
+    pub(crate) fn settings_warnings(&self) -> Result<Vec<String>> {
+        self.asked.1.warnings()
+    }
+
     /// The settings of an engine in a folder that was just made, which has its state in it.
     pub(crate) fn scratch_settings(&self) -> Settings {
         self.settings(&self.chosen).state_dir(None)

@@ -14,6 +14,7 @@ use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
+use crate::cli::report::warning_of;
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
@@ -80,7 +81,8 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         commit_steps: if usable { &steps } else { &[] },
     };
     let status = if usable { exit::DONE } else { exit::IO };
-    Ok(Answer::new(&json, text)?.exiting(status))
+    let notes = options.settings_warnings()?;
+    Ok(Answer::new(&json, text)?.noting(notes.iter().map(|warning| warning_of(warning))).exiting(status))
 }
 
 /// The answer for scripts.

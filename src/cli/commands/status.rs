@@ -17,7 +17,8 @@ use crate::wire::hints::with_steps;
 use crate::wire::history;
 
 pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
-    let status = options.engine()?.status()?;
+    let mut status = options.engine()?.status()?;
+    status.warnings.extend(options.settings_warnings()?);
     let text = for_people(&status);
     let notes = status.warnings.iter().map(|warning| warning_of(warning));
     let notes: Vec<String> = notes.collect();

@@ -113,8 +113,7 @@ impl Foreigners {
         }
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
-            // What a check meant to change is its own, even if others were faster; a name that was to be new is not.
-            let is_its_own = by_check && !matches!(deed, ScenarioDeed::Link(..));
+            let is_its_own = by_check && is_its_own(machine, deed);
             self.touched.extend(deed.paths().into_iter().filter(|_| is_its_own).map(PathBuf::from));
             return;
         }
@@ -258,6 +257,12 @@ impl Foreigners {
     pub(super) fn forget_handles(&mut self) {
         self.held.clear();
     }
+}
+
+/// Returns whether what a check meant to change, and could not, is its own: others were faster. But a name that was to be new is
+/// not, unless there was nothing to give it to.
+fn is_its_own(machine: &SimFs, deed: &ScenarioDeed) -> bool {
+    !matches!(deed, ScenarioDeed::Link(of, _) if machine.exists(at(of)))
 }
 
 /// Returns whether the target of an exchange is behind a symlink.

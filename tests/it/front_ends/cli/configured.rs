@@ -99,6 +99,21 @@ fn the_table_of_a_workspace_is_for_that_one_by_any_path() {
     assert_eq!(content(&here, "v/a"), "one\n");
 }
 
+/// What is denied in it is denied nowhere.
+#[test]
+fn a_table_of_a_workspace_that_is_not_there_is_told() {
+    let here = workspaces("");
+    for (name, is_told) in [("v", false), ("gone", true), ("v/a", true)] {
+        let root = text(&here.path().join(name)).to_owned();
+        here.write("config/txedit/config.toml", &format!("[root.\"{root}\"]\ndeny = [\"key\"]\n"));
+        for command in ["status", "doctor"] {
+            let ran = in_one(&here, "w", &[command]);
+            let why = format!("[root.\"{root}\"] is no folder");
+            assert_eq!(ran.exits(0).stderr.contains(&why), is_told, "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_count_is_refused_with_its_line() {
     for (settings, told) in [
