@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -39,7 +40,7 @@ pub(super) struct ConfigFile {
     pub(super) color: Option<ColorArg>,
     /// Only its shape is checked here.
     delegate: DelegateTable,
-    root: BTreeMap<PathBuf, RootConfig>,
+    root: BTreeMap<String, RootConfig>,
 }
 
 /// What the user has chosen for one workspace. What is denied there is denied besides what is denied everywhere; of the rest
@@ -63,7 +64,7 @@ impl ConfigFile {
         let is_it = |named: &Path| {
             named == root || real.as_ref().is_ok_and(|real| named.canonicalize().is_ok_and(|it| it == *real))
         };
-        for of_root in self.root.iter().filter(|(named, _)| is_it(named)).map(|(_, config)| config.clone()) {
+        for of_root in self.root.iter().filter(|(named, _)| is_it(Path::new(named))).map(|(_, config)| config.clone()) {
             all.deny.extend(of_root.deny);
             all.through.extend(of_root.through);
             all.durability = of_root.durability.or(all.durability);
@@ -78,10 +79,25 @@ impl ConfigFile {
     /// A warning for each workspace that is not there: perhaps its path is misspelled, and what is denied in it is not.
     pub(super) fn warnings(&self) -> Result<Vec<String>> {
         let name = shown(&user_file()?);
-        let missing = self.root.keys().filter(|root| !root.is_dir());
-        let told =
-            |root: &PathBuf| format!("{name}: [root.\"{}\"] is no folder: what it says counts nowhere", shown(root));
-        Ok(missing.map(told).collect())
+        let missing = self.root.keys().filter(|root| !Path::new(root).is_dir());
+        Ok(missing.map(|root| format!("{name}: [root.\"{root}\"] is no folder: what it says counts nowhere")).collect())
+    }
+
+    /// Why its tables of workspaces cannot count, if they cannot: of two for one folder, nobody can tell which counts more.
+    fn mistaken_roots(&self) -> Option<String> {
+        let mut seen: BTreeMap<PathBuf, &str> = BTreeMap::new();
+        for root in self.root.keys() {
+            let path = Path::new(root);
+            if !path.is_absolute() {
+                return Some(format!("[root.\"{root}\"] is no absolute path"));
+            }
+            if let Some(other) = seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()), root) {
+                return Some(format!(
+                    "[root.\"{other}\"] and [root.\"{root}\"] are one folder: make one table of them"
+                ));
+            }
+        }
+        None
     }
 }
 
@@ -92,6 +108,11 @@ pub(super) fn read() -> Result<ConfigFile> {
     if path.symlink_metadata().is_err() {
         return Ok(ConfigFile::default());
     }
+    // Whoever opened a pipe would wait for a writer.
+    if path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
+        let name = path.display().to_string();
+        return Err(usage(&name, format!("{name} is a pipe")));
+    }
     let bytes = input::read_file(&path, FILE_BYTES)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
@@ -100,8 +121,8 @@ pub(super) fn read() -> Result<ConfigFile> {
         let line = before.matches('\n').count() + 1;
         usage(&name, format!("{name}, line {line}: {}", error.message().trim_end()))
     })?;
-    match file.root.keys().find(|root| !root.is_absolute()) {
-        Some(root) => Err(usage(&name, format!("{name}: [root.\"{}\"] is no absolute path", root.display()))),
+    match file.mistaken_roots() {
+        Some(why) => Err(usage(&name, format!("{name}: {why}"))),
         None => Ok(file),
     }
 }

@@ -423,6 +423,8 @@ pub struct StateMove {
     pub from: PathBuf,
     /// Where it is.
     pub to: PathBuf,
+    /// What was interrupted, and recovered first.
+    pub warnings: Vec<String>,
 }
 
 /// A transaction in history that cannot be read.

@@ -30,9 +30,9 @@ impl Engine {
             );
             return Err(Error::new(ErrorKind::ValidationFailed, message).at(goal.path()));
         }
-        self.recover_before(&state)?;
-        move_to(&state, &goal)?;
-        Ok(StateMove { from: state.home.path(), to: goal.path() })
+        let warnings = self.recover_before(&state)?;
+        move_to(&state, &goal).map_err(|error| error.warning_of(warnings.clone()))?;
+        Ok(StateMove { from: state.home.path(), to: goal.path(), warnings })
     }
 
     /// The path of the state folder that is in use; `None` where there is none yet.
@@ -51,16 +51,20 @@ impl Engine {
         Err(Error::new(ErrorKind::ValidationFailed, message).at(self.root()))
     }
 
-    /// Recovers what is interrupted; it is an error if something is left.
-    fn recover_before(&self, state: &StateFolder) -> Result<()> {
+    /// Recovers what is interrupted, and tells it; it is an error if something is left.
+    fn recover_before(&self, state: &StateFolder) -> Result<Vec<String>> {
         recovery::check_writable(state)?;
         let run = Run::default();
         let options = super::RecoverOptions::default();
-        recovery::recover_all(state, options, self.patience(run), run, &mut |_| {})?.whole()?;
-        let Some(id) = state.ids(Section::Transactions)?.pop() else { return Ok(()) };
+        let recovered = recovery::recover_all(state, options, self.patience(run), run, &mut |_| {})?.whole()?;
+        let mut warnings = Vec::new();
+        for one in &recovered {
+            recovery::tell(&mut warnings, one);
+        }
+        let Some(id) = state.ids(Section::Transactions)?.pop() else { return Ok(warnings) };
         let message = format!("transaction {id} is being committed, or could not be recovered: nothing was moved");
         let error = Error::new(ErrorKind::RecoveryRequired, message).of_transaction(&id);
-        Err(error.outcome_is(Outcome::Unchanged).with_next([NextStep::Status]))
+        Err(error.outcome_is(Outcome::Unchanged).with_next([NextStep::Status]).warning_of(warnings))
     }
 }
 

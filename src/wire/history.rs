@@ -362,11 +362,14 @@ pub struct MovedJson {
     pub from: String,
     /// Where it is.
     pub to: String,
+    /// What was interrupted, and recovered first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl From<&report::StateMove> for MovedJson {
     fn from(moved: &report::StateMove) -> Self {
-        Self { success: true, from: shown(&moved.from), to: shown(&moved.to) }
+        Self { success: true, from: shown(&moved.from), to: shown(&moved.to), warnings: moved.warnings.clone() }
     }
 }
 

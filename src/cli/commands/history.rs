@@ -8,6 +8,7 @@ use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, count, styled};
+use crate::cli::report::warning_of;
 use crate::engine::Retention;
 use crate::error::Result;
 use crate::path::shown;
@@ -50,7 +51,9 @@ pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<A
 fn moved(options: &CommonOptions) -> Result<Answer, Failure> {
     let moved = options.engine()?.move_state()?;
     let text = format!("the state folder is now {}, no longer {}\n", shown(&moved.to), shown(&moved.from));
-    Ok(Answer::new(&history::MovedJson::from(&moved), text)?.having_done(Some("moved the state folder".to_owned())))
+    let notes = moved.warnings.iter().map(|warning| warning_of(warning));
+    let answer = Answer::new(&history::MovedJson::from(&moved), text)?.noting(notes);
+    Ok(answer.having_done(Some("moved the state folder".to_owned())))
 }
 
 fn bytes(number: u64) -> String {

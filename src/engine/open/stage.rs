@@ -250,6 +250,10 @@ fn check_stageable(request: &Request) -> Result<()> {
         let message = "`check` goes with the commit of the transaction, not with what is staged";
         findings.push(ErrorKind::ValidationFailed, vec!["check".to_owned()], message);
     }
+    if request.idempotency_key.is_some() {
+        let message = "`idempotency_key` goes with a request that is applied at once: a commit that is sent again is told by the id";
+        findings.push(ErrorKind::ValidationFailed, vec!["idempotency_key".to_owned()], message);
+    }
     if request.backup {
         let message = "`backup` cannot be staged: the transaction can be undone instead";
         findings.push(ErrorKind::ValidationFailed, vec!["backup".to_owned()], message);

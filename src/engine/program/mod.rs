@@ -183,7 +183,11 @@ impl Engine {
             return Err(Error::new(ErrorKind::ValidationFailed, "a command names a program"));
         }
         let (found, mut warnings) = (self.found()?, Vec::new());
-        self.recover_own(&found, &mut warnings, run)?;
+        if program.dry_run {
+            self.check_whole(&found)?;
+        } else {
+            self.recover_own(&found, &mut warnings, run)?;
+        }
         let state = StateFolder::ensure(&self.workspace, found)?;
         let done = self.ended(program, &state, run).and_then(|ended| {
             let report = then(&ended, &state, &mut warnings)?;

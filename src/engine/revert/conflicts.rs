@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::read::PresentFiles;
 use super::reversal::{Reversal, RevertStep};
+use super::walk_back::is_of_lines;
 use crate::engine::history::changed_by::Since;
 use crate::engine::history::path_history::PathHistory;
 use crate::engine::store::folder::see;
@@ -39,15 +40,12 @@ pub(super) fn advised(error: Error, rebase: bool, reversal: &Reversal<'_>, prese
     error.with_next(first.into_iter().chain([NextStep::Correct(Correction::ByHand)]))
 }
 
-/// The files that were edited and are there. What was made, deleted or in the place of something else has no other lines,
-/// and neither has a symlink.
+/// The files that were edited, are there, and have other lines by which they can be told apart.
 fn edited_files<'r>(reversal: &'r Reversal<'_>, present: &'r PresentFiles) -> impl Iterator<Item = &'r Path> {
-    let is_file = |state: Option<&FileState>| state.is_some_and(|state| !state.is_link());
     let edited = reversal.entries.numbered().filter(move |(entry, record)| {
-        is_file(present.targets[*entry].state.as_ref())
-            && matches!(record.change, RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. })
-            && is_file(record.change.before())
-            && is_file(record.change.after())
+        let states = (record.change.before(), record.change.after(), present.targets[*entry].state.as_ref());
+        matches!(record.change, RecordedChange::Edit { .. } | RecordedChange::Overwrite { .. })
+            && matches!(states, (Some(before), Some(after), Some(found)) if is_of_lines([before, after, found]))
     });
     edited.map(|(_, record)| record.path.as_path())
 }

@@ -127,8 +127,7 @@ impl Engine {
             return Ok(None);
         };
         let Some(found) = place.state.filter(|found| found.digest != after.digest) else { return Ok(None) };
-        // A symlink has no lines, although its target is compared as a content is.
-        if [before, after, found].iter().any(FileState::is_link) {
+        if !is_of_lines([&before, &after, &found]) {
             return Ok(None);
         }
         let current = match &place.content {
@@ -180,6 +179,14 @@ impl Engine {
         // The new content gets the owner and the attributes of the file that it replaces.
         Ok(Some(Carried { splices, state: FileState { access: found.access, ..state }, foreign_diff }))
     }
+}
+
+/// Returns whether a file is as before a change, but for the lines of others, once the lines of that are taken out. A symlink has
+/// none, although its target is compared as a content is; and owner, attributes and a mode that others have changed since are not
+/// merged.
+pub(super) fn is_of_lines([before, after, found]: [&FileState; 3]) -> bool {
+    let keeps_mode = before.mode == after.mode || found.mode == after.mode;
+    !before.is_link() && !after.is_link() && !found.is_link() && before.access == after.access && keeps_mode
 }
 
 /// The splices that turn `from` into `to`; `None` if they are too large to be compared.

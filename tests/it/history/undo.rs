@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::error::Detail;
+use txedit::error::{Correction, Detail, NextStep};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::testing::Errno;
@@ -255,6 +255,25 @@ fn changes_are_taken_out_of_a_file_that_changed_in_other_lines() {
     workspace.write("x", "A\nb\nCC\nmore\nd\ne\nf\ng\nh\n");
     let error = rebased(&workspace, None).unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{error}");
+}
+
+/// Lines alone are merged: an undo that leaves a mode, or an owner, is none.
+#[test]
+fn a_mode_that_others_changed_as_well_is_a_conflict_whatever_changed_in_the_lines() {
+    let workspace = Workspace::with(&[("x", LINES)]);
+    let set_mode = |mode: u32| fs::set_permissions(workspace.path("x"), fs::Permissions::from_mode(mode)).unwrap();
+    committed(&workspace, &json!({ "files": [{ "file_path": "x", "mode": "755" }] }));
+    set_mode(0o700);
+    workspace.write("x", &format!("{LINES}last\n"));
+    for advice in [workspace.undo(None).unwrap_err(), rebased(&workspace, None).unwrap_err()] {
+        assert_eq!((advice.kind(), advice.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{advice}");
+        assert!(!advice.next_steps().contains(&NextStep::Correct(Correction::Rebase)), "{advice:?}");
+    }
+    // The mode that it gave goes back, and the lines of others stay.
+    set_mode(0o755);
+    rebased(&workspace, None).unwrap();
+    assert_eq!(workspace.read("x"), format!("{LINES}last\n"));
+    assert_eq!(fs::metadata(workspace.path("x")).unwrap().permissions().mode() & 0o777, 0o644);
 }
 
 #[test]

@@ -10,8 +10,9 @@ use crate::engine::recovery;
 use crate::engine::recovery::cannot_write;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
+use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::{Locks, Patience};
-use crate::engine::store::state::StateLookup;
+use crate::engine::store::state::{Section, StateLookup};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
@@ -172,6 +173,18 @@ impl Engine {
                 Ok(())
             }
         }
+    }
+
+    /// Refuses to try a program out beside an interrupted transaction: it would see files half-done.
+    pub(crate) fn check_whole(&self, found: &StateLookup) -> Result<()> {
+        let StateLookup::State(state) = found else { return Ok(()) };
+        for id in state.ids(Section::Transactions)? {
+            if let JournalStatus::Hot(..) = interrupted::examine(state, &id, &|_| false)?.0 {
+                let touching = conflicts::Touching { state: state.clone(), id };
+                return Err(self.in_the_way(&touching, "a dry run recovers nothing", Vec::new()));
+            }
+        }
+        Ok(())
     }
 
     fn in_the_way(&self, touching: &conflicts::Touching, why: &str, mut steps: Vec<NextStep>) -> Error {

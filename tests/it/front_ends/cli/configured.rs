@@ -114,6 +114,34 @@ fn a_table_of_a_workspace_that_is_not_there_is_told() {
     }
 }
 
+/// Whichever of them counted, what the other one denies would not be denied.
+#[test]
+fn two_tables_of_one_workspace_are_refused() {
+    let here = workspaces("");
+    symlink("v", here.path().join("link")).unwrap();
+    let root = text(&here.path().join("v")).to_owned();
+    for other in ["v/", "link", "w/../v", "/v"] {
+        let other = format!("{}/{other}", text(&here.path()));
+        here.write(
+            "config/txedit/config.toml",
+            &format!("[root.\"{root}\"]\ndeny = [\"a\"]\n[root.\"{other}\"]\ndurability = \"process\"\n"),
+        );
+        let ran = in_one(&here, "v", &EDIT);
+        assert!(ran.exits(2).stdout.contains("are one folder"), "{other}: {ran:?}");
+    }
+    assert_eq!(content(&here, "v/a"), "one\n");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_settings_is_refused() {
+    let here = workspaces("");
+    let file = here.path().join("config/txedit/config.toml");
+    fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let ran = in_one(&here, "v", &EDIT);
+    assert!(ran.exits(2).stdout.contains("is a pipe"), "{ran:?}");
+}
+
 #[test]
 fn what_cannot_count_is_refused_with_its_line() {
     for (settings, told) in [

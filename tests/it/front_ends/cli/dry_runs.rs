@@ -254,3 +254,15 @@ fn an_undo_and_a_program_are_tried_in_the_same_form() {
     let shown = here.run(&["show"]);
     assert!(shown.exits(0).stdout.ends_with("diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n"));
 }
+
+/// What is half-done is not finished by a program that is only tried, and is not shown to it.
+#[test]
+fn a_program_is_not_tried_beside_what_is_interrupted() {
+    let (here, id) = super::interrupted::killed_with(Workspace::new(), None);
+    let before = super::interrupted::contents(&here);
+    let ran = here.run(&["--json", "run", "--dry-run", "--", "touch", "ran"]);
+    let json = ran.exits(6).json();
+    assert_eq!((json["error_code"].as_str(), json["outcome"].as_str()), (Some("RECOVERY_REQUIRED"), Some("unchanged")));
+    assert_eq!(json["transaction_id"], *id);
+    assert_eq!(super::interrupted::contents(&here), before);
+}

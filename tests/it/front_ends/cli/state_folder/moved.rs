@@ -63,7 +63,8 @@ fn what_was_interrupted_is_recovered_before() {
     let (here, id) = interrupted::killed_with(Workspace::new(), None);
     assert!(here.path().join(".txedit/txn").join(&id).exists());
     make_repository(&here, ".git");
-    here.run(&["history", "move"]).exits(0);
+    let moved = here.run(&["history", "move", "--json"]).exits(0).json();
+    assert!(moved["warnings"][0].as_str().unwrap().contains("was recovered first: committed"), "{moved}");
     assert_eq!(interrupted::contents(&here), ["new"; 5]);
     assert_eq!(both(&here), [None, Some(1)]);
     here.run(&["undo", &id]).exits(0);
