@@ -149,3 +149,12 @@ pub(super) fn same_metadata(a: &SimEntry, b: &SimEntry) -> bool {
     let metadata = |entry: &SimEntry| (entry.mode, entry.user, entry.group, entry.flags);
     metadata(a) == metadata(b) && a.extended == b.extended
 }
+
+/// Returns whether a file has what others changed of its metadata: all in which theirs differs from what it was.
+pub(super) fn has_their_metadata(kept: &SimEntry, theirs: &SimEntry, was: Option<&SimEntry>) -> bool {
+    let Some(was) = was else { return same_metadata(kept, theirs) };
+    let parts = |entry: &SimEntry| [entry.mode, entry.user, entry.group, entry.flags];
+    let (kept_parts, their_parts, was_parts) = (parts(kept), parts(theirs), parts(was));
+    let has = |at: usize| their_parts[at] == was_parts[at] || kept_parts[at] == their_parts[at];
+    (0..kept_parts.len()).all(has) && (theirs.extended == was.extended || kept.extended == theirs.extended)
+}

@@ -40,8 +40,8 @@ impl Engine {
         let mut made = MadeFolders::default();
         let created = reversal.entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
         let created: HashSet<&Path> = created.map(|record| record.path.as_path()).collect();
-        let used: HashSet<&Path> =
-            reversal.entries.iter().flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
+        let others = reversal.entries.iter().filter(|record| !matches!(record.change, RecordedChange::Folder { .. }));
+        let mut used: HashSet<&Path> = others.flat_map(|record| record.path.as_path().ancestors().skip(1)).collect();
         // Children come after their parents.
         for (entry, record) in reversal.entries.numbered().collect::<Vec<_>>().into_iter().rev() {
             let RecordedChange::Folder { .. } = record.change else { continue };
@@ -62,6 +62,8 @@ impl Engine {
                     made.unknown.push(told);
                 }
             }
+            // Of folders, only one that is there: of a missing one nothing is undone.
+            used.extend(path.ancestors().skip(1));
         }
         Ok(made)
     }

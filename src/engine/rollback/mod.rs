@@ -31,6 +31,8 @@ pub(crate) enum EntryRollback {
     Left(&'static str),
 }
 
+const MOVED_HERE: EntryRollback =
+    EntryRollback::Left("another program moved what the transaction had put elsewhere to it");
 const IN_THE_WAY: EntryRollback = EntryRollback::Left("another program made a file there meanwhile");
 const NOT_HANDED_OVER: EntryRollback =
     EntryRollback::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
@@ -131,8 +133,23 @@ impl TransactionFolder<'_> {
         if !is_settled && matches!(rolled_back, EntryRollback::Old | EntryRollback::Theirs) {
             return Ok(IN_THE_WAY);
         }
-        let is_reversed = rolled_back == EntryRollback::Theirs && self.not_given.contains(&entry);
-        Ok(if is_reversed { NOT_GIVEN } else { rolled_back })
+        if rolled_back != EntryRollback::Theirs {
+            return Ok(rolled_back);
+        }
+        Ok(if self.not_given.contains(&entry) {
+            NOT_GIVEN
+        } else if self.has_new_of_another(entry)? {
+            MOVED_HERE
+        } else {
+            rolled_back
+        })
+    }
+
+    /// Returns whether another program has moved the new file of another entry to the target.
+    fn has_new_of_another(&self, entry: EntryIndex) -> Result<bool> {
+        let target = self.observe(entry, &NEVER)?.target;
+        let is_it = |record: &Record| record.change.staged().is_some_and(|staged| is(target, staged));
+        Ok(self.journal.entries.numbered().any(|(other, record)| other != entry && is_it(record)))
     }
 
     fn roll_back_by_class(&self, entry: EntryIndex) -> Result<EntryRollback> {

@@ -18,7 +18,7 @@ use crate::fs::sim::SimEntry;
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::{UserFiles, same_metadata};
+use crate::testing::world::{UserFiles, has_their_metadata, same_metadata};
 
 impl ScenarioWorld {
     /// Judges an act that was refused or rolled back.
@@ -230,7 +230,11 @@ impl ScenarioRefusal<'_> {
             // They may have set permissions on the new content.
             let only_metadata = content(self.base.get(path)) == content(self.expected.get(path));
             inside.is_some_and(|inside| match (self.all.get(&is.join(inside)), self.expected.get(path)) {
-                (Some(kept), Some(theirs)) if only_metadata && same_metadata(kept, theirs) => true,
+                (Some(kept), Some(theirs))
+                    if only_metadata && has_their_metadata(kept, theirs, self.base.get(path)) =>
+                {
+                    true
+                }
                 // They may have appended to the new file what they appended to the old one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
                 // They moved its folder with the new file, as the request asked.

@@ -345,7 +345,7 @@ const NOTICED: [Noticed; 39] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 50] = [
+const OTHERS: [(&str, &str); 53] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_in_the_place_of_a_symlink_has_what_is_beneath_it", "none: a path, before the protocol"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
@@ -399,7 +399,10 @@ const OTHERS: [(&str, &str); 50] = [
     ("an_original_that_is_dropped_from_what_is_kept_is_nobodys_late_write", "none: a sentence"),
     ("an_original_of_a_lower_layer_that_went_back_before_a_failure_is_as_it_was", "none: a sentence"),
     ("an_undo_and_its_redo_are_no_conflict", "none: a plan, before the protocol"),
+    ("an_undo_of_folders_that_another_transaction_made_again_is_a_conflict", "none: a plan, before the protocol"),
     ("an_undo_without_an_id_waits_for_what_is_interrupted", "none: a refusal before the protocol"),
+    ("new_content_that_another_program_exchanged_is_named_after_a_check", "none: a sentence"),
+    ("new_content_that_another_program_moved_is_named_after_a_recovery", "none: a sentence"),
     ("what_became_of_a_folder_since_is_no_warning", "none: a plan, before the protocol"),
     ("what_is_missing_with_its_folder_is_no_gap", "none: a folder of a recovery is found before the protocol"),
     ("what_is_no_transaction_stops_no_command", "none: a listing, before the protocol"),
