@@ -301,8 +301,8 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     }
     if path.to_str().is_some() && has_escaped_byte(bytes) {
         let message = format!(
-            "the path {} has what answers write for a byte that is not UTF-8, and no request can have such a byte: rename \
-             the file first, or name it on the command line",
+            "the path {} has what answers write for a byte that is not UTF-8, and no request can have such a byte: name the \
+             file by its bytes on the command line; if its name has this very text, rename it first",
             shown()
         );
         return found(ErrorKind::ValidationFailed, message);

@@ -19,6 +19,10 @@ fn the_last_line_of_a_diff_ends_in_a_line_break() {
     bad(rename, words);
     bad(&rename.replace("rename", "copy"), words);
     bad("diff --git a/x b/x\nold mode 100644\nnew mode 100755", words);
+    let mode = "a mode of git in octal digits, 100644 or 100755";
+    for other in ["104755", "1x0644"] {
+        bad(&format!("diff --git a/x b/x\nold mode 100644\nnew mode {other}\n"), mode);
+    }
     is_malformed(Format::Envelope, "*** Update File: x\n@@\n a\n-b\n+a long n", words);
     is_malformed(Format::Envelope, "*** Add File: x\n+a long n", words);
     is_malformed(Format::Envelope, "*** Delete File: x", words);

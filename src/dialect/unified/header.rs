@@ -90,7 +90,9 @@ impl GitHeaders {
     fn mode(&mut self, mode: &[u8], number: usize) -> Result<bool> {
         let digits = std::str::from_utf8(mode.trim_ascii_end()).ok();
         let mode = digits.and_then(|digits| u32::from_str_radix(digits, 8).ok());
-        let mode = mode.ok_or_else(|| malformed(number, 1, "a mode in octal digits, like 100644"))?;
+        // One with further bits would be given without them.
+        let mode = mode.filter(|mode| mode & 0o7000 == 0);
+        let mode = mode.ok_or_else(|| malformed(number, 1, "a mode of git in octal digits, 100644 or 100755"))?;
         self.is_irregular |= mode & 0o170_000 != 0o100_000;
         Ok(mode & 0o100 != 0)
     }

@@ -126,7 +126,10 @@ impl Engine {
     }
 
     fn kept_folder(&self, id: &str) -> Result<(StateFolder, Handle)> {
-        let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
+        let unknown = || {
+            let message = format!("nothing is kept of a transaction {id}");
+            Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::ListKept])
+        };
         if !journal::is_id(id.as_ref()) {
             return Err(unknown());
         }
@@ -151,7 +154,8 @@ fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
         0 => " to restore".to_owned(),
         _ => format!("; name the one to restore: {}", crate::path::listed(&paths)),
     };
-    Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
+    let error = Error::new(ErrorKind::ValidationFailed, format!("{id} keeps {} contents{named}", contents.len()));
+    error.with_next([NextStep::ListKept])
 }
 
 /// The kept contents of a workspace.

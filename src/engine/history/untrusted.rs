@@ -53,8 +53,7 @@ pub(crate) struct UntrustedTransaction {
 impl UntrustedTransaction {
     /// The error for a caller that asks for the newest transaction.
     pub(crate) fn may_be_newest(&self) -> Error {
-        let error =
-            self.refused("and may be newer than what would be reverted: name the transaction that is meant", ", or ");
+        let error = self.refused("and may be the newest: name the transaction that is meant", ", or ");
         error.with_next([NextStep::Log]).with_next(self.next_steps())
     }
 

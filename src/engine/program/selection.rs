@@ -50,13 +50,16 @@ impl Selection {
     pub(super) fn new(program: &Program) -> Result<Self> {
         let (mut only, mut excluded) = (GitignoreBuilder::new("/"), GitignoreBuilder::new("/"));
         for glob in &program.globs {
-            let refuse = |why: String| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {glob:?}: {why}"));
+            // What is to be left out was written without it.
+            let written = glob.strip_prefix('!').unwrap_or(glob);
+            let refuse =
+                |why: String| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {written:?}: {why}"));
             let (builder, pattern) = match glob.strip_prefix('!') {
                 Some(pattern) => (&mut excluded, pattern),
                 None => (&mut only, glob.as_str()),
             };
             if pattern.is_empty() || pattern.starts_with(['!', '#']) {
-                return Err(refuse("it names nothing".to_owned()));
+                return Err(refuse("it is empty, or begins with `!` or `#`".to_owned()));
             }
             builder.add_line(None, pattern).map_err(|error| refuse(error.to_string()))?;
         }

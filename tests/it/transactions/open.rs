@@ -244,6 +244,17 @@ fn a_repetition_is_known() {
     refused(&workspace.apply(&request).unwrap_err(), ErrorKind::HashMismatch);
 }
 
+/// A key counts where a request is applied: what says that it counts here would not be true.
+#[test]
+fn a_key_is_not_staged() {
+    let workspace = Workspace::with(&[("a", "x\n")]);
+    let mut request = edit("a", "x", "y");
+    request["idempotency_key"] = json!("k");
+    let error = workspace.stage(None, &request).unwrap_err();
+    refused(&error, ErrorKind::ValidationFailed);
+    assert!(error.to_string().contains("`idempotency_key` goes with"), "{error}");
+}
+
 /// Stages a patch.
 fn stage_patch(workspace: &Workspace, id: Option<&str>, patch: &str) -> Result<Staged> {
     let patch = Patch::read(patch.as_bytes(), None, None)?;

@@ -33,6 +33,8 @@ fn what_is_kept_of_a_copy_is_named_to_who_asks_for_it() {
     let (here, id) = copied();
     here.run(&["recover", &id, "--discard"]).exits(0);
     let told = here.run(&["kept", "restore", &id, "--json"]).exits(2).json();
+    assert_eq!(told["error_code"], "VALIDATION_FAILED");
+    assert!(told.to_string().contains("txedit kept list"), "{told}");
     let told = told["error"].as_str().unwrap();
     // Three were never swapped: what was staged for them is nobody else's.
     assert!(told.ends_with("keeps 2 contents; name the one to restore: 1, 2"), "{told}");

@@ -84,6 +84,8 @@ fn what_is_in_an_excluded_folder_is_left_out_with_it() {
     let json = ran(&here, &["--json", "--exclude", "in", "--exclude", "gone/"], "rm -r gone; echo 1 > sub/in/d");
     assert_eq!(json.exits(0).json()["files_edited"], json!(0));
     assert_eq!(tree(&here.path()), before);
+    let refused = ran(&here, &["--exclude", "!a"], "touch c");
+    assert!(refused.exits(2).stderr.contains("invalid glob \"!a\": it is empty, or begins with"), "{refused:?}");
     let json = ran(&here, &["--json", "--only", "new/"], "mkdir new; echo 1 > new/n; echo 1 > a").exits(0).json();
     assert_eq!(json["files_edited"], json!(2), "the folder and its file: {json}");
     assert!(here.path().join("new/n").exists());
