@@ -206,8 +206,15 @@ pub(crate) fn read_small(workspace: &Workspace, name: Name<'_>) -> Result<Option
         Err(e) => return Err(Error::io("open", name.path(), e)),
     };
     let mut buffer = [0; 256];
-    let read = workspace.read_at(&file, 0, &mut buffer)?;
-    Ok(Some(String::from_utf8_lossy(&buffer[..read]).into_owned()))
+    let mut length = 0;
+    // A read may be short of the line that such a file has.
+    while length < buffer.len() && !buffer[..length].ends_with(b"\n") {
+        match workspace.read_at(&file, length as u64, &mut buffer[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&buffer[..length]).into_owned()))
 }
 
 /// The content of a regular file that starts with `beginning` and is not too large; `None` if there is none, or it

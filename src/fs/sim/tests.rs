@@ -18,7 +18,8 @@ fn root(fs: &impl Fs) -> Handle {
 }
 
 fn write(fs: &impl Fs, folder: &Handle, name: &str, bytes: &[u8]) -> Handle {
-    let (file, _guard, _) = fs.create(Name::new(folder, name), 0o600).unwrap();
+    let (file, guard, _) = fs.create(Name::new(folder, name), 0o600).unwrap();
+    guard.disarm();
     assert_eq!(fs.write_at(&file, 0, bytes).unwrap(), bytes.len());
     file
 }
