@@ -264,7 +264,7 @@ fn a_mode_that_others_changed_as_well_is_a_conflict_whatever_changed_in_the_line
     let set_mode = |mode: u32| fs::set_permissions(workspace.path("x"), fs::Permissions::from_mode(mode)).unwrap();
     committed(&workspace, &json!({ "files": [{ "file_path": "x", "mode": "755" }] }));
     set_mode(0o700);
-    workspace.write("x", &format!("{LINES}last\n"));
+    workspace.write("x", format!("{LINES}last\n"));
     for advice in [workspace.undo(None).unwrap_err(), rebased(&workspace, None).unwrap_err()] {
         assert_eq!((advice.kind(), advice.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{advice}");
         assert!(!advice.next_steps().contains(&NextStep::Correct(Correction::Rebase)), "{advice:?}");

@@ -135,12 +135,12 @@ fn everywhere(on: fn(&mut Volume), manner: Manner, protocol: &'static Protocol) 
 
 #[test]
 fn files_that_somebody_puts_back_after_a_kill_make_no_mixture() {
-    let systems: [(SwapMethod, fn(&mut Volume)); 3] = [
-        (SwapMethod::Exchange, |_| {}),
-        (SwapMethod::Rename, |volume| volume.exchange = false),
-        (SwapMethod::Link, |volume| (volume.exchange, volume.no_replace) = (false, false)),
-    ];
-    for (swap, on) in systems {
+    for swap in [SwapMethod::Exchange, SwapMethod::Rename, SwapMethod::Link] {
+        let on: fn(&mut Volume) = match swap {
+            SwapMethod::Exchange => |_| {},
+            SwapMethod::Rename => |volume| volume.exchange = false,
+            SwapMethod::Link => |volume| (volume.exchange, volume.no_replace) = (false, false),
+        };
         for manner in [Manner::Anew, Manner::Renamed, Manner::InPlace] {
             let judged = everywhere(on, manner, &PROTOCOL);
             eprintln!("{swap:?}, {manner:?}: {judged}");
