@@ -24,7 +24,7 @@ pub const PARTS: usize = 8;
 /// Bytes of such a line for each of them without its path, at most.
 pub const PART_BYTES: usize = 256;
 
-/// Bytes of the name of a workspace in a part of a transaction.
+/// Bytes by which a part of a transaction names the state folder that it belongs to.
 pub const OWNER_BYTES: u64 = 64;
 
 /// Edits of one file in one request.

@@ -24,7 +24,7 @@ use crate::path::RelPath;
 /// The folder in a state folder for the parts of transactions of workspaces above it.
 pub(crate) const PARTS: &str = "parts";
 
-/// The file in a part that names the workspace of its transaction.
+/// The file in a part that names the state folder of its transaction.
 pub(crate) const OWNER: &str = "workspace";
 
 /// The file in a part that was written when everything was staged: its time is by the clock of that file system.
@@ -50,15 +50,15 @@ pub(crate) struct PartFolder {
 }
 
 impl PartFolder {
-    /// Makes the folder for a transaction of a workspace.
-    pub(crate) fn make(place: &PartPlace, id: &str, workspace_id: &str) -> Result<Self> {
+    /// Makes the folder for a transaction of this owner.
+    pub(crate) fn make(place: &PartPlace, id: &str, owner: &str) -> Result<Self> {
         let (state, workspace) = (&place.state, &place.state.workspace);
         let section = section(state)?;
         let name = Name::new(&section, id);
         workspace.make_folder(name, 0o700)?;
         let folder = open_transaction(workspace, &section, id)?.ok_or_else(|| missing(&place.path, id, "vanished"))?;
         let stat = workspace.stat_handle(&folder)?;
-        write_new(workspace, Name::new(&folder, OWNER), workspace_id.as_bytes())?;
+        write_new(workspace, Name::new(&folder, OWNER), owner.as_bytes())?;
         Ok(Self { place: place.clone(), section, folder, stat })
     }
 
@@ -227,7 +227,7 @@ pub(crate) fn sweep_orphans(root: &StateFolder, place: &PartPlace) -> Result<()>
         let owner = read_file(workspace, Name::new(&folder, OWNER), b"", limits::OWNER_BYTES)?;
         let stat = workspace.stat_handle(&folder)?;
         let is_staged = stat.identity.born.is_some() && !sweep::holds_originals(workspace, &folder, &stat)?;
-        if owner.as_deref() == Some(root.workspace_id().as_bytes()) && is_staged {
+        if owner.as_deref() == Some(root.owner().as_bytes()) && is_staged {
             delete_tree::names_in(workspace, &folder);
             workspace.fs().remove_folder(Name::new(&section, id)).ok();
         }

@@ -15,6 +15,7 @@ use super::private::{self, Opening};
 use super::section;
 pub(crate) use super::section::Section;
 use super::workspace::Workspace;
+use crate::digest::Digest;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileSystem, Handle, Name, Stat};
@@ -338,6 +339,12 @@ impl StateFolder {
     pub(crate) fn workspace_id(&self) -> &str {
         assert!(!self.id.is_empty(), "the id is read before something is committed");
         self.id.split(' ').next().unwrap_or_default()
+    }
+
+    /// What parts on other file systems name as theirs. The word alone is not enough: two containers of one image have the same.
+    pub(crate) fn owner(&self) -> String {
+        assert!(!self.id.is_empty(), "the id is read before something is committed");
+        Digest::of(self.id.as_bytes()).to_hex()
     }
 
     /// Opens a section; `None` where it is missing or not ours.

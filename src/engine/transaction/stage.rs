@@ -66,7 +66,7 @@ impl<'a> Staging<'a> {
         let section = state.need_section(Section::Transactions)?;
         let (id, folder, stat) = owner::make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
         project::leave(&state.workspace, &folder)?;
-        let make = |place: &PartPlace| PartFolder::make(place, &id, state.workspace_id());
+        let make = |place: &PartPlace| PartFolder::make(place, &id, &state.owner());
         let parts = places.iter().map(make).collect::<Result<Vec<_>>>()?;
         for part in &parts {
             project::leave(&state.workspace, &part.folder)?;

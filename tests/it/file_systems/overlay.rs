@@ -4,11 +4,13 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::wire::request;
-use txedit::{Engine, Error, ErrorKind, Outcome, PathRule, Report};
+use txedit::{Engine, Error, ErrorKind, Outcome, PathRule, RecoverOptions, Report};
 
 use crate::support::is_without;
 use crate::support::mounts::{self, Kind, run};
@@ -108,6 +110,63 @@ fn a_state_folder_in_a_lower_layer_is_copied_and_not_said_to_be_moved() {
             assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "three\n");
         });
     });
+}
+
+/// As two containers of one image, which was made of a workspace in use, with a volume that they share.
+#[test]
+fn what_another_container_has_staged_on_a_shared_volume_is_not_swept() {
+    with(|overlay| {
+        let image = overlay.upper.join("image");
+        overlay.mounted(|engine, root| {
+            apply(engine, &json!({ "files": [{ "file_path": "m/first", "content": "" }] })).unwrap();
+            run("cp", ["-a", &*root.to_string_lossy(), &*image.to_string_lossy()]).unwrap();
+        });
+        let volume = overlay.upper.join("volume");
+        let uppers = ["one", "two"].map(|name| overlay.upper.join(name));
+        fs::create_dir(&volume).unwrap();
+        for (upper, folder) in uppers.iter().flat_map(|upper| ["root", "upper", "work"].map(|folder| (upper, folder))) {
+            fs::create_dir_all(upper.join(folder)).unwrap();
+        }
+        let [one, two] = uppers.each_ref().map(|upper| Overlay { lower: &image, upper });
+        one.mounted(|_, one| {
+            two.mounted(|engine_of_two, two| {
+                for root in [one, two] {
+                    run("mount", ["--bind", &*volume.to_string_lossy(), &*root.join("m").to_string_lossy()]).unwrap();
+                }
+                stop_at_the_second_swap(one);
+                let others = json!({ "files": [
+                    { "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "2" }] },
+                    { "file_path": "m/other", "content": "" },
+                ] });
+                apply(engine_of_two, &others).unwrap();
+                let engine = Engine::with_fs(Arc::new(OsFs::new()), one, settings()).unwrap();
+                engine.recover(None, RecoverOptions::new()).unwrap();
+                assert_eq!(["d/x", "m/new"].map(|name| fs::read_to_string(one.join(name)).unwrap()), ["two\n", "new"]);
+                drop(engine);
+                for root in [one, two] {
+                    run("umount", ["-l", &*root.join("m").to_string_lossy()]).unwrap();
+                }
+            });
+        });
+    });
+}
+
+/// A commit of an edit of `d/x` and of a new file `m/new` that stops when the first of them is swapped, as if it was killed.
+fn stop_at_the_second_swap(root: &Path) {
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let is_over = AtomicBool::new(false);
+    let stops = move |call: &FaultCall| {
+        let is_second = call.operation == FaultOperation::Rename && call.path.ends_with("000001");
+        is_over.fetch_or(is_second, Ordering::Relaxed) || is_second
+    };
+    faults.add(Rule::fail(1, 5).matching(stops).from_then_on());
+    let engine = Engine::with_fs(faults, root, settings()).unwrap();
+    let edit = json!({ "files": [
+        { "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "two" }] },
+        { "file_path": "m/new", "content": "new" },
+    ] });
+    assert_eq!(apply(&engine, &edit).unwrap_err().outcome(), Outcome::RecoveryRequired);
+    assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "two\n");
 }
 
 #[test]
