@@ -73,9 +73,7 @@ impl ConfigFile {
         }
         all
     }
-}
 
-impl ConfigFile {
     /// A warning for each workspace that is not there: perhaps its path is misspelled, and what is denied in it is not.
     pub(super) fn warnings(&self) -> Result<Vec<String>> {
         let name = shown(&user_file()?);

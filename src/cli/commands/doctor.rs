@@ -66,6 +66,7 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     let mounts =
         mounts::in_folder(&folder, options.swap).map_err(|e| Error::io("list what is mounted in", &folder, e))?;
     mounts::push(&mut text, &mounts);
+    let warnings = options.settings_warnings()?;
     let json = DoctorJson {
         success: true,
         folder: folder.display().to_string(),
@@ -79,10 +80,10 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
         mounts: &mounts,
         no_view: view.as_ref().map(|none| NoViewJson { why: &none.why, advice: none.advice }),
         commit_steps: if usable { &steps } else { &[] },
+        warnings: &warnings,
     };
     let status = if usable { exit::DONE } else { exit::IO };
-    let notes = options.settings_warnings()?;
-    Ok(Answer::new(&json, text)?.noting(notes.iter().map(|warning| warning_of(warning))).exiting(status))
+    Ok(Answer::new(&json, text)?.noting(warnings.iter().map(|warning| warning_of(warning))).exiting(status))
 }
 
 /// The answer for scripts.
@@ -108,6 +109,9 @@ pub(super) struct DoctorJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     no_view: Option<NoViewJson<'a>>,
     commit_steps: &'a [String],
+    /// What is doubtful in the settings file.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -251,7 +251,8 @@ fn check_stageable(request: &Request) -> Result<()> {
         findings.push(ErrorKind::ValidationFailed, vec!["check".to_owned()], message);
     }
     if request.idempotency_key.is_some() {
-        let message = "`idempotency_key` goes with a request that is applied at once: a commit that is sent again is told by the id";
+        let message =
+            "`idempotency_key` goes with a request that is applied at once; a commit can simply be sent again";
         findings.push(ErrorKind::ValidationFailed, vec!["idempotency_key".to_owned()], message);
     }
     if request.backup {

@@ -52,9 +52,12 @@ pub(crate) fn find(workspace: &Workspace) -> Result<GitLookup> {
     match workspace.fs().open_beneath(&workspace.root, GIT.as_ref()) {
         Ok(folder) => Ok(GitLookup::Folder(GitFolder { folder, is_linked: false, names_root: true })),
         Err(e) => match errno::of(&e) {
-            // Some kernels say the same of a symlink.
-            Some(Errno::NOTDIR) if is_symlink()? => Ok(GitLookup::Symlink),
-            Some(Errno::NOTDIR) => Ok(linked(workspace)?.map_or(GitLookup::Nothing, GitLookup::Folder)),
+            Some(Errno::NOTDIR) => match linked(workspace)? {
+                Some(folder) => Ok(GitLookup::Folder(folder)),
+                // Some kernels say the same of a symlink, which is not opened as a file either.
+                None if is_symlink()? => Ok(GitLookup::Symlink),
+                None => Ok(GitLookup::Nothing),
+            },
             Some(Errno::LOOP) => Ok(GitLookup::Symlink),
             Some(Errno::NOENT | Errno::ACCESS | Errno::PERM) => Ok(GitLookup::Nothing),
             _ => Err(Error::io("open", workspace.path_of(GIT), e)),

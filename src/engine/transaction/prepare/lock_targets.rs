@@ -180,19 +180,25 @@ impl Engine {
         let StateLookup::State(state) = found else { return Ok(()) };
         for id in state.ids(Section::Transactions)? {
             if let JournalStatus::Hot(..) = interrupted::examine(state, &id, &|_| false)?.0 {
-                let touching = conflicts::Touching { state: state.clone(), id };
-                return Err(self.in_the_way(&touching, "a dry run recovers nothing", Vec::new()));
+                let message = format!(
+                    "an interrupted transaction, {id}, has left files half-done, and a dry run recovers nothing"
+                );
+                return Err(self.blocked_by(&conflicts::Touching { state: state.clone(), id }, message, Vec::new()));
             }
         }
         Ok(())
     }
 
-    fn in_the_way(&self, touching: &conflicts::Touching, why: &str, mut steps: Vec<NextStep>) -> Error {
+    fn in_the_way(&self, touching: &conflicts::Touching, why: &str, steps: Vec<NextStep>) -> Error {
+        let message = format!("an interrupted transaction, {}, touches these files: {why}", touching.id);
+        self.blocked_by(touching, message, steps)
+    }
+
+    fn blocked_by(&self, touching: &conflicts::Touching, message: String, mut steps: Vec<NextStep>) -> Error {
         let id = &touching.id;
         if steps.is_empty() {
             steps.push(NextStep::Recover { id: Some(id.clone()) });
         }
-        let message = format!("an interrupted transaction, {id}, touches these files: {why}");
         // The files of this request are as they were: the other transaction needs recovery.
         let error = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged);
         self.named_there(touching, error.of_transaction(id).with_next(steps))

@@ -110,6 +110,8 @@ fn a_table_of_a_workspace_that_is_not_there_is_told() {
             let ran = in_one(&here, "w", &[command]);
             let why = format!("[root.\"{root}\"] is no folder");
             assert_eq!(ran.exits(0).stderr.contains(&why), is_told, "{ran:?}");
+            let json = in_one(&here, "w", &["--json", command]).exits(0).json();
+            assert_eq!(json["warnings"].to_string().contains("is no folder"), is_told, "{json}");
         }
     }
 }

@@ -264,5 +264,6 @@ fn a_program_is_not_tried_beside_what_is_interrupted() {
     let json = ran.exits(6).json();
     assert_eq!((json["error_code"].as_str(), json["outcome"].as_str()), (Some("RECOVERY_REQUIRED"), Some("unchanged")));
     assert_eq!(json["transaction_id"], *id);
+    assert!(json["error"].as_str().unwrap().contains("has left files half-done"), "{json}");
     assert_eq!(super::interrupted::contents(&here), before);
 }
