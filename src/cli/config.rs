@@ -1,5 +1,7 @@
 //! The user's settings file, as far as every command needs it.
 
+mod values;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt as _;
@@ -17,6 +19,7 @@ use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
 use crate::path::shown;
+pub(super) use values::{CheckCommand, DeniedGlob, Seconds};
 
 /// The largest size of a settings file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
@@ -29,14 +32,14 @@ const LINKS: usize = 40;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ConfigFile {
-    deny: Vec<String>,
+    deny: Vec<DeniedGlob>,
     through: Vec<PathBuf>,
     durability: Option<DurabilityArg>,
-    check: Option<String>,
+    check: Option<CheckCommand>,
     check_in: Option<CheckInArg>,
     pub(super) swap: Option<SwapArg>,
-    pub(super) lock_timeout: Option<f64>,
-    pub(super) check_timeout: Option<f64>,
+    pub(super) lock_timeout: Option<Seconds>,
+    pub(super) check_timeout: Option<Seconds>,
     pub(super) color: Option<ColorArg>,
     /// Only its shape is checked here.
     delegate: DelegateTable,
@@ -48,10 +51,10 @@ pub(super) struct ConfigFile {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RootConfig {
-    pub(super) deny: Vec<String>,
+    pub(super) deny: Vec<DeniedGlob>,
     pub(super) through: Vec<PathBuf>,
     pub(super) durability: Option<DurabilityArg>,
-    pub(super) check: Option<String>,
+    pub(super) check: Option<CheckCommand>,
     pub(super) check_in: Option<CheckInArg>,
 }
 
@@ -151,6 +154,6 @@ pub(super) fn names() -> Result<Vec<PathBuf>> {
 }
 
 /// `config.toml` in the user's settings folder.
-fn user_file() -> Result<PathBuf> {
+pub(super) fn user_file() -> Result<PathBuf> {
     Ok(home::settings_folder()?.join("txedit/config.toml"))
 }

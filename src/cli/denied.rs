@@ -2,27 +2,59 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::args::Common;
+use super::config::{self, DeniedGlob};
 use super::options::usage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::path::bounds::{Bounds, without_braces};
 
-/// The globs of the settings file, the environment and the command line. An option cannot allow what the file denies.
-pub(super) fn globs(of_file: Vec<String>, common: &Common) -> Result<Vec<String>> {
-    let mut all = of_file;
-    if let Some(globs) = env::var_os("TXEDIT_DENY") {
-        let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
-        if !globs.is_empty() && globs.trim_matches(':').is_empty() {
-            return Err(usage("TXEDIT_DENY", "TXEDIT_DENY has no glob: give some with : between them, or unset it"));
+/// The variable with globs.
+const VARIABLE: &str = "TXEDIT_DENY";
+
+/// A glob that is denied.
+#[derive(Debug, Clone)]
+pub(super) struct Denied {
+    glob: String,
+    /// What denies it: the option, its variable or the settings file.
+    by: String,
+}
+
+impl Denied {
+    /// An invalid glob is refused at the start, wherever the root will be.
+    fn new(glob: String, by: &str) -> Result<Self> {
+        match Bounds::default().denying([glob.as_str()]) {
+            Ok(_) => Ok(Self { glob, by: by.to_owned() }),
+            Err(bad) => Err(usage(by, format!("{by}: {bad}"))),
         }
-        all.extend(between_colons(&globs));
     }
-    all.extend(common.deny.iter().cloned());
-    // Invalid globs are reported at the start, wherever the root will be.
-    bounds(&all)?;
+
+    /// An error about it.
+    fn refused(&self, why: impl Display) -> Error {
+        usage(&self.by, format!("{}: {:?} {why}", self.by, self.glob))
+    }
+}
+
+/// The globs of the settings file, the environment and the command line. An option cannot allow what the file denies.
+pub(super) fn globs(of_file: Vec<DeniedGlob>, common: &Common) -> Result<Vec<Denied>> {
+    let file = if of_file.is_empty() { String::new() } else { config::user_file()?.display().to_string() };
+    let mut all: Vec<_> = of_file.into_iter().map(|DeniedGlob(glob)| Denied { glob, by: file.clone() }).collect();
+    if let Some(globs) = env::var_os(VARIABLE) {
+        let globs = globs.into_string().map_err(|_| usage(VARIABLE, format!("{VARIABLE} is not UTF-8")))?;
+        if !globs.is_empty() && globs.trim_matches(':').is_empty() {
+            let message = format!("{VARIABLE} has no glob: give some with : between them, or unset it");
+            return Err(usage(VARIABLE, message));
+        }
+        for glob in between_colons(&globs) {
+            all.push(Denied::new(glob, VARIABLE)?);
+        }
+    }
+    for glob in &common.deny {
+        all.push(Denied::new(glob.clone(), "--deny")?);
+    }
     Ok(all)
 }
 
@@ -44,37 +76,42 @@ fn between_colons(globs: &str) -> Vec<String> {
 /// The bounds of a workspace at `root`. If a glob begins with the root, the rest of it is denied as well: it was meant
 /// as a path of this machine. A symlink and what it leads to are both denied. Only the folders that a glob names are
 /// searched for symlinks; the whole tree would take each command too long.
-pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
-    let mut all = globs.to_vec();
-    for glob in globs {
+pub(super) fn at(root: &Path, denied: &[Denied]) -> Result<Bounds> {
+    let mut all: Vec<String> = denied.iter().map(|denied| denied.glob.clone()).collect();
+    for denied in denied {
+        let glob = &denied.glob;
         let ways =
-            |glob: &str| without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")));
+            |glob: &str| without_braces(glob).map_err(|why| denied.refused(format_args!("denies nothing: {why}")));
         // The root's own characters may have a meaning in a glob.
         let mut inner = lexicals(glob, root).map_or(Ok(Vec::new()), |rest| ways(&rest))?;
         for one in ways(glob)? {
-            all.extend(Reached::of(&one, root, root)?.beneath);
+            let reached = |glob: &str, from| Reached::of(glob, from, root).map_err(|error| denied.refused(error));
+            all.extend(reached(&one, root)?.beneath);
             let Some(first) = one.strip_prefix('/') else { continue };
-            let reached = Reached::of(&one, Path::new("/"), root)?;
+            let reached = reached(&one, Path::new("/"))?;
             // A glob with a wildcard at its start means any folder of that name, and hardly this one.
             let is_whole = reached.root || one.contains("**") && bars(&one, root);
             if is_whole && !first.starts_with(WILDCARDS) {
                 let root = root.display();
-                let message = format!(
-                    "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, write \
-                     {root}{glob}"
-                );
-                return Err(usage("--deny", message));
+                return Err(denied.refused(format_args!(
+                    "denies the whole root {root}: name what is in it; if that is the {glob} in it, write {root}{glob}"
+                )));
             }
             inner.extend(reached.beneath);
             inner.extend(beneath(&one, root));
         }
         for glob in &inner {
-            all.extend(Reached::of(glob, root, root)?.beneath);
+            all.extend(Reached::of(glob, root, root).map_err(|error| denied.refused(error))?.beneath);
         }
         all.extend(inner);
     }
-    bounds(&all)
+    Bounds::default().denying(all.iter().map(String::as_str)).map_err(|bad| usage("--deny", bad.to_string()))
 }
+
+/// The error that a glob matches more than can be looked at.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("fits more than {MOST} folders and symlinks: name fewer")]
+struct TooMany;
 
 /// The targets of a glob on the disk, from a folder on.
 #[derive(Default)]
@@ -86,7 +123,7 @@ struct Reached {
 }
 
 impl Reached {
-    fn of(glob: &str, from: &Path, root: &Path) -> Result<Self> {
+    fn of(glob: &str, from: &Path, root: &Path) -> Result<Self, TooMany> {
         let (mut reached, mut folders) = (Self::default(), vec![from.to_owned()]);
         let names: Vec<&str> = glob.split('/').filter(|name| !name.is_empty()).collect();
         for (at, name) in names.iter().enumerate() {
@@ -103,8 +140,7 @@ impl Reached {
             let found = folders.iter().flat_map(|folder| fitting(folder, name, in_any_case, &leads_on));
             folders = found.take(MOST + 1).collect();
             if folders.len() > MOST {
-                let message = format!("--deny {glob} fits more than {MOST} folders and symlinks: name fewer");
-                return Err(usage("--deny", message));
+                return Err(TooMany);
             }
             let rest: String = names[at + 1..].iter().flat_map(|name| ["/", name]).collect();
             for folder in &folders {
@@ -191,9 +227,4 @@ fn literal(part: &str) -> Option<String> {
 fn escaped(path: &str) -> String {
     let is_plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "/._-".contains(c);
     path.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
-}
-
-fn bounds(globs: &[String]) -> Result<Bounds> {
-    let bounds = Bounds::default().denying(globs.iter().map(String::as_str));
-    bounds.map_err(|bad| usage("--deny", bad.to_string()))
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
-use super::config::{self, ConfigFile, RootConfig};
-use super::denied;
+use super::config::{self, CheckCommand, ConfigFile, RootConfig, Seconds};
+use super::denied::{self, Denied};
 use super::home::{unfit_folders, user_state};
 use crate::check::process::TRANSACTION;
 use crate::check::{Check, CheckIn};
@@ -19,11 +19,17 @@ use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
 
-/// The seconds that are waited for locks.
-const LOCK_TIMEOUT: f64 = 10.0;
+/// The wait for locks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The seconds that a check may take.
-const CHECK_TIMEOUT: f64 = 600.0;
+/// The time that a check may take.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What a time must be.
+pub(super) const TIME: &str = "a time must be a number of seconds, 0 or more";
+
+/// Why an empty check is refused: probably a variable was forgotten.
+pub(super) const EMPTY_CHECK: &str = "is empty and would check nothing: give a command, or leave it out";
 
 /// The variable that names the session of the caller.
 const SESSION: &str = "TXEDIT_SESSION";
@@ -83,9 +89,7 @@ impl CommonOptions {
             Some((name, folder)) => root_named(name, named_folder(name, &current.join(folder))?, &unfit)?,
             None => root_around(&current, &unfit),
         };
-        let lock_timeout = common.lock_timeout.or(config.lock_timeout).unwrap_or(LOCK_TIMEOUT);
-        let check_limit = common.check_timeout.or(config.check_timeout).unwrap_or(CHECK_TIMEOUT);
-        let check_limit = seconds("--check-timeout", check_limit)?;
+        let check_limit = time("--check-timeout", common.check_timeout, config.check_timeout, CHECK_TIMEOUT)?;
         // A script may ask for a quiet run in an environment that asks for a verbose one.
         let verbose = common.verbose && !common.quiet;
         let chosen = Chosen::new(common, config.at(root.folder()), check_limit)?;
@@ -100,7 +104,7 @@ impl CommonOptions {
                 args::SwapArg::Aside => Swap::Aside,
                 args::SwapArg::InPlace => Swap::InPlace,
             },
-            lock_timeout: seconds("--lock-timeout", lock_timeout)?,
+            lock_timeout: time("--lock-timeout", common.lock_timeout, config.lock_timeout, LOCK_TIMEOUT)?,
             allow_checks: common.allow_checks,
             check_limit,
             state_dir: state_dir(common.state_dir.as_deref(), &current)?,
@@ -214,8 +218,8 @@ struct Chosen {
     check_in: CheckIn,
     /// The folders that are real in a view.
     through: Vec<PathBuf>,
-    /// The denied globs, as they were given.
-    denied: Vec<String>,
+    /// The denied globs.
+    denied: Vec<Denied>,
 }
 
 impl Chosen {
@@ -223,8 +227,8 @@ impl Chosen {
         let RootConfig { deny, mut through, durability, check: of_file, check_in } = of_file;
         through.extend(common.through.iter().cloned());
         let check = match (&common.check, of_file) {
-            (Some(command), _) => Some(check("--check (or TXEDIT_CHECK)", command, check_limit)?),
-            (None, Some(command)) => Some(check("`check` in the settings file", &command.into(), check_limit)?),
+            (Some(command), _) => Some(typed_check(command, check_limit)?),
+            (None, Some(CheckCommand(command))) => Some(check(command.into(), check_limit)),
             (None, None) => None,
         };
         Ok(Self {
@@ -285,7 +289,16 @@ pub(super) fn session_words() -> String {
 }
 
 pub(super) fn seconds(option: &str, seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time must be a number of seconds, 0 or more"))
+    Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, TIME))
+}
+
+/// The time that counts: the one that was typed, else that of the settings file.
+fn time(option: &str, typed: Option<f64>, of_file: Option<Seconds>, otherwise: Duration) -> Result<Duration> {
+    match (typed, of_file) {
+        (Some(typed), _) => seconds(option, typed),
+        (None, Some(Seconds(time))) => Ok(time),
+        (None, None) => Ok(otherwise),
+    }
 }
 
 /// A usage error.
@@ -299,13 +312,16 @@ pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
     Error::findings(vec![finding])
 }
 
-/// The user's check. An empty command is an error: it would check nothing, and probably a variable was forgotten.
-fn check(source: &str, command: &OsString, limit: Duration) -> Result<Check> {
+/// The check of an option or of its variable.
+fn typed_check(command: &OsString, limit: Duration) -> Result<Check> {
     if command.as_bytes().trim_ascii().is_empty() {
-        let message = format!("{source} is empty and would check nothing: give a command, or leave it out");
-        return Err(usage("--check", message));
+        return Err(usage("--check", format!("--check (or TXEDIT_CHECK) {EMPTY_CHECK}")));
     }
-    Ok(Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit })
+    Ok(check(command.clone(), limit))
+}
+
+fn check(command: OsString, limit: Duration) -> Check {
+    Check { command: ["sh".into(), "-c".into(), command].to_vec(), limit }
 }
 
 /// The option that names the root.

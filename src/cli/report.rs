@@ -15,20 +15,8 @@ const NAMED: usize = 5;
 /// The result for stdout: one line, or the diff of a dry run.
 pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -> String {
     let mut text = String::new();
-    if let Some(patch) = &report.patch {
-        untold(&mut text, patch, report, options);
-        text.push_str(&diff(&String::from_utf8_lossy(&patch.text)));
-        return text;
-    }
-    if report.dry_run {
-        for file in &report.files {
-            let shown = file.extras.diff.as_deref().unwrap_or_default();
-            if file.operation != Operation::None && !shown.contains("+++ ") {
-                // A folder, and a file that only moves, or is empty, has no lines to name it.
-                push_file(&mut text, file, options);
-            }
-            text.push_str(&diff(shown));
-        }
+    if report.dry_run && !report.already_applied {
+        push_plan(&mut text, report, options);
         return text;
     }
     let what = extent(report);
@@ -44,6 +32,23 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -
         report.files.iter().for_each(|file| push_file(&mut text, file, options));
     }
     text
+}
+
+/// Adds what a dry run would change.
+fn push_plan(text: &mut String, report: &Report, options: &CommonOptions) {
+    if let Some(patch) = &report.patch {
+        untold(text, patch, report, options);
+        text.push_str(&diff(&String::from_utf8_lossy(&patch.text)));
+        return;
+    }
+    for file in &report.files {
+        let shown = file.extras.diff.as_deref().unwrap_or_default();
+        if file.operation != Operation::None && !shown.contains("+++ ") {
+            // A folder, and a file that only moves, or is empty, has no lines to name it.
+            push_file(text, file, options);
+        }
+        text.push_str(&diff(shown));
+    }
 }
 
 /// Adds the files of which a patch says nothing.
@@ -78,7 +83,10 @@ fn dropped(check: &CheckRun) -> Option<String> {
 pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
     let mut notes = Vec::new();
     if report.dry_run {
-        notes.push(format!("dry run: {}; nothing was written", extent(report)));
+        let what = if report.already_applied { "nothing to change".to_owned() } else { extent(report) };
+        // The view of a program makes the state folder, and lets some folders through.
+        let end = if report.program.is_some() { "nothing was committed" } else { "nothing was written" };
+        notes.push(format!("dry run: {what}; {end}"));
     }
     for Reverted { id, owner, label } in &report.reverts {
         let label = label.as_ref().map_or_else(String::new, |label| format!(": {}", one_line(label)));

@@ -423,7 +423,7 @@ pub struct StateMove {
     pub from: PathBuf,
     /// Where it is.
     pub to: PathBuf,
-    /// What was interrupted, and recovered first.
+    /// What was interrupted, and recovered first; how the next command finds the state folder, if that changes.
     pub warnings: Vec<String>,
 }
 

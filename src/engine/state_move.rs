@@ -1,6 +1,6 @@
 //! Moves the state folder to another place, on request.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::report::StateMove;
 use super::store::home::{self, Home};
@@ -12,12 +12,13 @@ use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::path::shown;
 
 impl Engine {
-    /// Moves the state folder, with everything in it, to where it would be made today: to the one that the settings name,
-    /// else to the git folder. It is one rename: a process that is killed leaves it at one of the two places. What was
-    /// interrupted is recovered first. On failure it is where it was.
-    pub fn move_state(&self) -> Result<StateMove> {
+    /// Moves the state folder, with everything in it, to the path `to`, which may be relative to the root; without one to
+    /// where it would be made today: to the one that the settings name, else to the git folder. It is one rename: a process
+    /// that is killed leaves it at one of the two places. What was interrupted is recovered first. On failure it is where it
+    /// was.
+    pub fn move_state(&self, to: Option<&Path>) -> Result<StateMove> {
         let workspace = &self.workspace;
-        let goal = self.goal()?;
+        let goal = to.map_or_else(|| self.goal(), |to| Home::at(workspace, to))?;
         let states = lookup::trusted(workspace)?.into_iter();
         let (there, mut elsewhere): (Vec<_>, Vec<_>) = states.partition(|state| state.home.path() == goal.path());
         let Some(state) = elsewhere.pop() else { return Err(nothing_to_move(there.first(), &goal)) };
@@ -30,8 +31,10 @@ impl Engine {
             );
             return Err(Error::new(ErrorKind::ValidationFailed, message).at(goal.path()));
         }
-        let warnings = self.recover_before(&state)?;
+        let how_found = self.how_it_is_found(&goal)?;
+        let mut warnings = self.recover_before(&state)?;
         move_to(&state, &goal).map_err(|error| error.warning_of(warnings.clone()))?;
+        warnings.extend(how_found);
         Ok(StateMove { from: state.home.path(), to: goal.path(), warnings })
     }
 
@@ -47,8 +50,26 @@ impl Engine {
             return Ok(best);
         }
         let message = "there is no git folder that the state folder could be moved to: none is in the root, it is not yours alone, or \
-                       it is on another mount; name another place with --state-dir";
+                       it is on another mount; name another place: txedit history move DIR";
         Err(Error::new(ErrorKind::ValidationFailed, message).at(self.root()))
+    }
+
+    /// Says how the next command finds the state folder, where one like this would look elsewhere.
+    fn how_it_is_found(&self, place: &Home) -> Result<Option<String>> {
+        let named = Home::named(&self.workspace)?;
+        if named.as_ref().is_some_and(|named| named.path() == place.path()) {
+            return Ok(None);
+        }
+        let path = shown(&place.path());
+        Ok(match (place.is_named(), named) {
+            (true, _) => {
+                Some(format!("other commands find it only with --state-dir {path} or TXEDIT_STATE_DIR={path}"))
+            }
+            (false, Some(_)) => {
+                Some(format!("other commands find {path} only without --state-dir and TXEDIT_STATE_DIR"))
+            }
+            (false, None) => None,
+        })
     }
 
     /// Recovers what is interrupted, and tells it; it is an error if something is left.

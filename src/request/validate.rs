@@ -92,6 +92,8 @@ pub enum PathRule {
     Absolute,
     /// Both; relative ones are relative to the root.
     AbsoluteOrRelative,
+    /// Absolute ones that a search has found: none is from an answer, where a byte can be written as text.
+    Found,
 }
 
 /// Layers 1 and 2 for a request that was not read from JSON. No file is accessed.
@@ -299,7 +301,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
         );
         return found(ErrorKind::ValidationFailed, message);
     }
-    if path.to_str().is_some() && has_escaped_byte(bytes) {
+    if rule != PathRule::Found && path.to_str().is_some() && has_escaped_byte(bytes) {
         let message = format!(
             "the path {} has what answers write for a byte that is not UTF-8, and no request can have such a byte: name the \
              file by its bytes on the command line; if its name has this very text, rename it first",
@@ -311,7 +313,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     if names().any(|name| name == b"..") {
         found(ErrorKind::PathTraversal, format!("the path {} has a `..` segment", shown()));
     }
-    if rule == PathRule::Absolute && !path.is_absolute() {
+    if rule != PathRule::AbsoluteOrRelative && !path.is_absolute() {
         found(ErrorKind::RelativePath, format!("the path {} is relative; only absolute paths are taken here", shown()));
     }
     if lead_into_state(names()) {

@@ -362,7 +362,7 @@ pub struct MovedJson {
     pub from: String,
     /// Where it is.
     pub to: String,
-    /// What was interrupted, and recovered first.
+    /// What was interrupted, and recovered first; how the next command finds the state folder, if that changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

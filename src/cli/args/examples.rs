@@ -104,7 +104,8 @@ Example:
 
 pub(super) const HISTORY_MOVE: &str = "\
 Example:
-  txedit history move";
+  txedit history move
+  txedit history move ../state";
 
 pub(super) const JOURNAL: &str = "\
 Example:

@@ -164,9 +164,13 @@ pub(crate) enum HistoryCommand {
         #[arg(long, value_name = "DAYS")]
         max_age: Option<u64>,
     },
-    /// Move the state folder, .txedit, to the git folder, or to the one that --state-dir names
+    /// Move the state folder to the one that --state-dir names, else to the git folder, or to DIR
     #[command(help_template = TEMPLATE, before_help = examples::HISTORY_MOVE)]
-    Move,
+    Move {
+        /// The new state folder, like ../state, or .txedit in the root
+        #[arg(value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `txedit history prune` and `txedit history move`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::args::HistoryCommand;
@@ -17,7 +18,18 @@ use crate::wire::history;
 const DAY: u64 = 24 * 60 * 60;
 
 pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<Answer, Failure> {
-    let HistoryCommand::Prune { keep, max_bytes, max_age } = command else { return moved(options) };
+    match command {
+        HistoryCommand::Prune { keep, max_bytes, max_age } => pruned(*keep, *max_bytes, *max_age, options),
+        HistoryCommand::Move { to } => moved(to.as_deref(), options),
+    }
+}
+
+fn pruned(
+    keep: Option<usize>,
+    max_bytes: Option<u64>,
+    max_age: Option<u64>,
+    options: &CommonOptions,
+) -> Result<Answer, Failure> {
     let usual = Retention::default();
     let retention = Retention {
         count: keep.unwrap_or(usual.count),
@@ -48,8 +60,9 @@ pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<A
     Ok(Answer::new(&history::PrunedJson::from(&pruned), text)?.exiting(status).having_done(done))
 }
 
-fn moved(options: &CommonOptions) -> Result<Answer, Failure> {
-    let moved = options.engine()?.move_state()?;
+fn moved(to: Option<&Path>, options: &CommonOptions) -> Result<Answer, Failure> {
+    let to = to.map(|to| options.current.join(to));
+    let moved = options.engine()?.move_state(to.as_deref())?;
     let text = format!("the state folder is now {}, no longer {}\n", shown(&moved.to), shown(&moved.from));
     let notes = moved.warnings.iter().map(|warning| warning_of(warning));
     let answer = Answer::new(&history::MovedJson::from(&moved), text)?.noting(notes);

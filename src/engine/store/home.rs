@@ -58,10 +58,14 @@ impl Home {
         Ok(Some(Self { folder, name: STATE_IN_GIT.into(), kind }))
     }
 
-    /// The place that the caller named, if there is one. It is an error if nothing can be swapped with what is there, or if
-    /// it would be among the files of the workspace.
+    /// The place that the caller named for all commands, if there is one.
     pub(crate) fn named(workspace: &Workspace) -> Result<Option<Self>> {
-        let Some(named) = workspace.named_state() else { return Ok(None) };
+        workspace.named_state().map(|named| Self::at(workspace, named)).transpose()
+    }
+
+    /// The place at a path that the caller names. It is an error if nothing can be swapped with what is there, or if it would
+    /// be among the files of the workspace.
+    pub(crate) fn at(workspace: &Workspace, named: &Path) -> Result<Self> {
         let root = workspace.root.path();
         let path = real_path(workspace, &root.join(named))?;
         let refused = |why: &str| {
@@ -71,7 +75,7 @@ impl Home {
         let known = [Some(Self::of_root(workspace)), Self::of_git(workspace)?];
         let known = known.into_iter().flatten().find(|known| known.path() == path);
         if let Some(known) = known.filter(|known| !known.needs_id()) {
-            return Ok(Some(known));
+            return Ok(known);
         }
         if path.starts_with(root) {
             return refused("among the files of the workspace it can only be .txedit, or txedit in the git folder");
@@ -89,7 +93,7 @@ impl Home {
         }
         let home = Self { folder, name: name.to_owned(), kind: HomeKind::Named };
         home.check_mount(workspace, &workspace.stat_handle(&home.folder)?)?;
-        Ok(Some(home))
+        Ok(home)
     }
 
     /// The name of the state folder.

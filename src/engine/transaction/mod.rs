@@ -258,7 +258,7 @@ impl Engine {
                 let nothing = Report { dry_run: request.dry_run, ..Report::default() };
                 return Ok(Transaction::done(self, nothing, run));
             }
-            validate::check(request, PathRule::Absolute)?;
+            validate::check(request, PathRule::Found)?;
             let state = match &mut state {
                 Some(state) => state,
                 None => state.insert(self.found()?),

@@ -147,18 +147,28 @@ fn a_pipe_in_the_place_of_the_settings_is_refused() {
 #[test]
 fn what_cannot_count_is_refused_with_its_line() {
     for (settings, told) in [
-        ("color = \"sometimes\"\n", "line 1: unknown variant `sometimes`"),
-        ("\ndurability = 1\n", "line 2"),
-        ("lock_timeout = -1\n", "a time must be a number of seconds"),
-        ("check_timeout = \"1\"\n", "line 1"),
-        ("check = \" \"\n", "`check` in the settings file is empty"),
-        ("[root.shop]\ncheck = \"true\"\n", "is no absolute path"),
-        ("[root.\"/x\"]\ncolor = \"never\"\n", "unknown field `color`"),
-        ("chek = \"true\"\n", "unknown field `chek`"),
+        ("color = \"sometimes\"\n", ", line 1: unknown variant `sometimes`"),
+        ("\ndurability = 1\n", ", line 2"),
+        ("\nlock_timeout = -1\n", ", line 2: a time must be a number of seconds"),
+        ("check_timeout = \"1\"\n", ", line 1"),
+        ("check_timeout = 1e300\n", ", line 1: a time must be"),
+        ("check = \" \"\n", ", line 1: the check is empty"),
+        ("[root.shop]\ncheck = \"true\"\n", ": [root.\"shop\"] is no absolute path"),
+        ("[root.\"/x\"]\ncheck = \"\"\n", ", line 2: the check is empty"),
+        ("[root.\"/x\"]\ncolor = \"never\"\n", ", line 2: unknown field `color`"),
+        ("chek = \"true\"\n", ", line 1: unknown field `chek`"),
+        ("deny = [\n\"a\",\n\"b//c\"]\n", ", line 1: \"b//c\" denies nothing"),
+        ("deny = [\"/\"]\n", ", line 1: \"/\" denies nothing"),
+        // What it denies depends on the workspace.
+        ("deny = [\"ROOT\"]\n", ": \"ROOT\" denies the whole root"),
     ] {
-        let here = workspaces(settings);
+        let here = workspaces("");
+        let root = text(&here.path().join("v")).to_owned();
+        here.write("config/txedit/config.toml", &settings.replace("ROOT", &root));
         let ran = in_one(&here, "v", &EDIT);
-        assert!(ran.exits(2).stdout.contains(told), "{settings}: {ran:?}");
+        let error = ran.exits(2).json()["errors"][0]["message"].as_str().unwrap().to_owned();
+        let told = format!("config.toml{}", told.replace("ROOT", &root));
+        assert!(error.contains(&told) && !error.contains("--"), "{settings}: {error}");
         assert_eq!(content(&here, "v/a"), "one\n");
     }
 }

@@ -110,7 +110,7 @@ fn setup(command: &str) -> &'static str {
         "preview" | "commit" | "rollback" => "id=$(txedit -q stage plan.json)",
         "show" | "undo" => COMMITTED,
         "journal" => "txedit -q apply plan.json >/dev/null; id=$(ls .git/txedit/history)",
-        "history move" => "txedit -q --state-dir .txedit apply plan.json >/dev/null",
+        "history move" => "txedit -q apply plan.json >/dev/null; txedit history move .txedit",
         "redo" => "txedit -q apply plan.json >/dev/null; txedit -q undo >/dev/null",
         "apply" => "sed -i s/hello/bye/ src/greet.rs",
         _ => ":",

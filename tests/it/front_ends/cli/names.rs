@@ -73,3 +73,18 @@ fn a_name_does_not_turn_the_direction_of_a_diff() {
         assert_eq!(fs::read_to_string(workspace.path().join(name)).unwrap(), "two\n");
     }
 }
+
+/// A search has its paths from the disk: this text is no byte of another name.
+#[test]
+fn a_name_like_an_escaped_byte_does_not_stop_a_search() {
+    let workspace = Workspace::new();
+    workspace.write(r"d/a\xff", "one\n").write("d/b", "one\n");
+    workspace.run(&["replace", "one", "two"]).exits(0);
+    for name in [r"d/a\xff", "d/b"] {
+        assert_eq!(fs::read_to_string(workspace.path().join(name)).unwrap(), "two\n", "{name}");
+    }
+    workspace.run(&["undo"]).exits(0);
+    // Where it is typed it may be from an answer.
+    let typed = workspace.run(&["edit", r"d/a\xff", "--old", "one", "--new", "two"]);
+    assert!(typed.exits(2).stderr.contains("is not UTF-8"), "{typed:?}");
+}

@@ -50,6 +50,24 @@ fn a_dry_run_says_what_a_key_was_used_for() {
     }
 }
 
+/// The text of a dry run lists what the real request would do, which is nothing, undone or not.
+#[test]
+fn the_text_of_a_dry_run_with_a_used_key_lists_no_changes() {
+    let here = with_key();
+    let first = id(&here.run(&["apply", "plan.json", "--json"]).exits(0).json());
+    for undone in [false, true] {
+        if undone {
+            here.run(&["undo"]).exits(0);
+        }
+        let dry = here.run(&["apply", "plan.json", "--dry-run"]);
+        dry.exits(0);
+        let lines: Vec<&str> = dry.stdout.lines().collect();
+        assert!(lines.len() == 1 && lines[0].starts_with(&format!("committed before, as {first}")), "{lines:?}");
+        assert_eq!(lines[0].contains("undone since"), undone);
+        assert!(dry.stderr.contains("dry run: nothing to change; nothing was written"), "{}", dry.stderr);
+    }
+}
+
 #[test]
 fn a_repetition_tells_whether_its_files_are_in_place() {
     let here = with_key();

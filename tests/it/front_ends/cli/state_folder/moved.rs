@@ -70,3 +70,33 @@ fn what_was_interrupted_is_recovered_before() {
     here.run(&["undo", &id]).exits(0);
     assert_eq!(interrupted::contents(&here), ["old"; 5]);
 }
+
+/// From a place that was named and back, each time with what the next command needs to find it.
+#[test]
+fn it_is_moved_to_wherever_it_is_asked_for() {
+    let here = Workspace::new();
+    here.write("w/a", "one\n");
+    make_repository(&here, "w/.git");
+    let in_w = |line: &[&str]| here.run(&[&["--json", "-C", "w", "--root", "."], line].concat());
+    in_w(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
+    let state = here.path().join("state");
+    let steps: [(&[&str], &str, &str); 4] = [
+        (&["history", "move", "../state"], "state", "only with --state-dir"),
+        (&["--state-dir", "../state", "history", "move", "../other"], "other", "only with --state-dir"),
+        (&["--state-dir", "../other", "history", "move", ".txedit"], "w/.txedit", "only without --state-dir"),
+        (&["history", "move", ".git/txedit"], "w/.git/txedit", "null"),
+    ];
+    for (line, place, told) in steps {
+        let json = in_w(line).exits(0).json();
+        assert_eq!(json["to"].as_str(), here.path().join(place).to_str());
+        assert!(json["warnings"].to_string().contains(told), "{json}");
+        assert_eq!(committed(&here.path().join(place)), Some(1), "{place}");
+    }
+    // Where it cannot be, it stays.
+    for bad in ["inside", "..", "../none/state", "."] {
+        in_w(&["history", "move", bad]).exits(2);
+    }
+    assert_eq!((committed(&here.path().join("w/.git/txedit")), state.exists()), (Some(1), false));
+    in_w(&["undo"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("w/a")).unwrap(), "one\n");
+}
