@@ -189,7 +189,7 @@ fn after_recovery(start: &ScenarioWorld, way: Decision, act: &ScenarioAct) -> Op
 }
 
 /// Judges whether files that a recovery reports as changed differ from those before the interrupted act. What others moved
-/// away may have been missing when the act read it, and be back since.
+/// away, or deleted, may have been missing when the act read it, and be back since.
 fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles, moved: &BTreeSet<PathBuf>) -> Judged {
     let named = recovered.remarks.iter().filter_map(|part| part.split_once(" is not as it was: "));
     for (path, _) in named.filter(|(path, _)| !moved.iter().any(|moved| Path::new(path).starts_with(moved))) {

@@ -57,7 +57,7 @@ pub(super) struct Foreigners {
     pub(super) were_here: bool,
     /// The paths that they ever changed or had open.
     pub(super) ever: BTreeSet<PathBuf>,
-    /// The paths that they ever moved something from or to.
+    /// The paths that they ever moved something from or to, or deleted.
     pub(super) ever_moved: BTreeSet<PathBuf>,
     /// True if any of them did anything during an act.
     pub(super) meddled: bool,
@@ -165,15 +165,24 @@ impl Foreigners {
         let twins: Vec<_> = names.filter(|name| !self.touched.contains(*name)).cloned().collect();
         self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
-        if let ScenarioDeed::Move(from, to) | ScenarioDeed::Exchange(from, to) = deed {
-            self.moved_since.extend([from, to].map(PathBuf::from));
-            self.ever_moved.extend([from, to].map(PathBuf::from));
-            self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
-        }
+        self.note_moves(deed, &before.files);
         self.were_here |= !matches!(deed, ScenarioDeed::Hold(..));
         // A deed without effect, such as setting a mode that is already set, cannot be noticed.
         if is_seen {
             self.done.push((deed.clone(), by_check));
+        }
+    }
+
+    /// Records what they move away, or delete.
+    fn note_moves(&mut self, deed: &ScenarioDeed, before: &UserFiles) {
+        match deed {
+            ScenarioDeed::Move(from, to) | ScenarioDeed::Exchange(from, to) => {
+                self.moved_since.extend([from, to].map(PathBuf::from));
+                self.ever_moved.extend([from, to].map(PathBuf::from));
+                self.moved_folder |= before.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
+            }
+            ScenarioDeed::Delete(path) => drop(self.ever_moved.insert(path.into())),
+            _ => {}
         }
     }
 

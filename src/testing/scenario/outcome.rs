@@ -257,7 +257,10 @@ impl ScenarioWorld {
         for path in named {
             let may_stay = before.get(path).is_none_or(is_folder) && stays.iter().any(|stays| stays.starts_with(path));
             let are_folders = [files, before].iter().all(|files| files.get(path).is_some_and(is_folder));
-            let is_free = may_stay || is_of_several && are_folders || touched.contains(path);
+            // A later transaction removed it, which an undo that leaves it where it is does not touch.
+            let went =
+                !files.contains_key(path) && self.committed[index + 1..].iter().any(|it| it.changed.contains(path));
+            let is_free = may_stay || is_of_several && (are_folders || went) || touched.contains(path);
             if !is_free && !alike(files.get(path), before.get(path)) {
                 let (is, was) = (told(files, path), told(before, path));
                 return Err(format!("undone, and {} is {is}; before the transaction it was {was}", path.display()));

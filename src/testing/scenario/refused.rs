@@ -433,7 +433,9 @@ impl ScenarioRefusal<'_> {
                     let is = self.files.get(&self.moved(&own));
                     let is_given =
                         |old: &SimEntry| self.foreigners.changed_metadata(&own) && content(is) == content(Some(old));
-                    let is_old = old.any(|old| alike(is, Some(old)) || is_given(old));
+                    // With what a program that had it open wrote into it.
+                    let is_theirs = alike(is, self.expected.get(path));
+                    let is_old = is_theirs || old.any(|old| alike(is, Some(old)) || is_given(old));
                     self.asked.contains(&own) && is_old && is_aside(to)
                 })
             };
