@@ -26,7 +26,7 @@ pub fn rollback(entries: usize, state: JournalState, durable: bool) -> Vec<Rollb
         // The folder may have been elsewhere while what is in it was looked for, and be back now.
         steps.extend(is_checked.then_some(RollbackStep::RollBackInside(entry)));
     }
-    steps.extend(is_contended.then_some(RollbackStep::WriteJournal));
+    steps.extend(is_contended.then_some(RollbackStep::RewriteJournal));
     // The folder is dropped only when the rollback is durable: without it nobody could repeat the rollback.
     steps.extend(durable.then_some(RollbackStep::Sync));
     // Only now its bytes are known to be durable.
@@ -38,6 +38,11 @@ pub fn rollback(entries: usize, state: JournalState, durable: bool) -> Vec<Rollb
 /// The steps that drop an interrupted transaction without any swap.
 #[must_use]
 pub fn drop_unswapped(state: JournalState) -> Vec<DropStep> {
+    if state == JournalState::New {
+        // Its bytes may not be durable: under another name, a power loss would leave what looks damaged. So nothing but its
+        // place says that it was dropped, and a report must not come before that is durable.
+        return vec![DropStep::Drop, DropStep::Sync];
+    }
     let mut steps: Vec<DropStep> = undo_state(state).map(DropStep::SetState).into_iter().collect();
     steps.extend([DropStep::SyncFolder, DropStep::Drop]);
     steps

@@ -23,14 +23,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend(EntryIndex::first(entries).map(CommitStep::Stage));
     prepare.extend(verify_target().filter(|_| again && durable));
-    prepare.push(CommitStep::WriteJournal);
-    // The name must not become durable before the bytes: a journal that has its name but does not verify is corrupt.
-    prepare.extend(durable.then_some(CommitStep::SyncJournal));
-    prepare.extend(verify_target().filter(|_| again && durable));
-    prepare.push(CommitStep::NameJournal);
-    // Only after the name is there: so of two transactions with one key, at least one finds the other.
-    prepare.extend(keyed.then_some(CommitStep::LookForKey));
-    prepare.extend(durable.then_some(CommitStep::Barrier(Barrier::First)));
+    prepare.extend(announce(keyed, durable));
+    // Never before the barrier: a journal that has this name but does not verify is damaged.
+    prepare.push(CommitStep::SetState(JournalState::Sealed));
     prepare.extend(verify_target());
 
     let leave =
@@ -62,17 +57,27 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     phases
 }
 
+/// The steps that write the journal and make it durable, with everything that it is about.
+fn announce(keyed: bool, durable: bool) -> Vec<CommitStep> {
+    let mut steps = vec![CommitStep::SealParts];
+    // Before the journal names them: one that is missing then is on a file system that is not mounted.
+    steps.extend(durable.then_some(CommitStep::SyncParts));
+    steps.push(CommitStep::WriteJournal);
+    // Only after the name is there: so of two transactions with one key, at least one finds the other.
+    steps.extend(keyed.then_some(CommitStep::LookForKey));
+    steps.extend(durable.then_some(CommitStep::Barrier(Barrier::First)));
+    steps
+}
+
 /// The steps while another program keeps writing, faster than a sync: no edit waits between read and swap until its
 /// content is durable. The name of the journal says so, and makes a crash always roll everything back.
 fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
     let mut prepare: Vec<CommitStep> = EntryIndex::first(entries).map(CommitStep::Stage).collect();
-    prepare.extend([CommitStep::WriteJournal, CommitStep::SyncJournal, CommitStep::NameJournal]);
-    prepare.extend(keyed.then_some(CommitStep::LookForKey));
-    prepare.push(CommitStep::Barrier(Barrier::First));
+    prepare.extend(announce(keyed, true));
     // Until here an incomplete slot was never swapped; from here on it can hold what another program wrote into it.
     prepare.extend([CommitStep::SetState(JournalState::Contended), CommitStep::SyncFolder]);
     let mut swap: Vec<CommitStep> = EntryIndex::first(entries).map(CommitStep::Contend).collect();
-    swap.extend([CommitStep::WriteReport, CommitStep::WriteJournal]);
+    swap.extend([CommitStep::WriteReport, CommitStep::RewriteJournal]);
     vec![
         StepPhase { on_failure: OnFailure::Forget, steps: prepare },
         undo(swap),
@@ -115,8 +120,10 @@ fn end(durable: bool) -> StepPhase {
 pub fn finish(ready: &[EntryIndex], state: JournalState) -> Vec<FinishStep> {
     // A folder is an entry before all that goes into it.
     assert!(ready.is_sorted_by(|a, b| a < b), "entries are swapped in their order, each once");
+    // There is evidence that its bytes are durable: from here on, if they do not verify, they are damaged.
     let mut steps: Vec<FinishStep> =
-        ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::VerifySwap(entry)]).collect();
+        (state == JournalState::New).then_some(FinishStep::NameJournal).into_iter().collect();
+    steps.extend(ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::VerifySwap(entry)]));
     if state != JournalState::Done {
         steps.extend([FinishStep::VerifyFolders, FinishStep::MarkDone]);
     }

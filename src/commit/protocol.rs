@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::index::{EntryIndex, FileIndex};
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
-use crate::journal::{Header, JournalState, Record};
+use crate::journal::{Corrupt, Header, JournalState, Record, scan};
 use crate::limits;
 
 /// Folders, by path and identity.
@@ -41,6 +41,8 @@ pub struct Protocol {
     pub settled: fn(Observed, Seen) -> Observed,
     /// The decision about an interrupted transaction: [`recover::decide`].
     pub decide: fn(JournalState, bool, &[Class]) -> RecoveryDecision,
+    /// Whether a journal that does not verify is none: [`scan::is_no_journal`].
+    pub is_no_journal: fn(JournalState, &Corrupt) -> bool,
     /// Whether nothing verifies that an entry was not swapped: [`recover::is_in_doubt`].
     pub is_in_doubt: fn(&Record, &Observed) -> bool,
     /// Whether a rollback may delete a content: [`recover::is_new`].
@@ -91,6 +93,7 @@ pub static PROTOCOL: Protocol = Protocol {
     classify_checked: recover::classify_checked,
     settled: recover::settled::settled,
     decide: recover::decide,
+    is_no_journal: scan::is_no_journal,
     is_in_doubt: recover::is_in_doubt,
     is_new: recover::is_new,
     may_go: recover::may_go,

@@ -8,12 +8,14 @@ use crate::journal::JournalState;
 pub enum CommitStep {
     /// Fill the entry's slot.
     Stage(EntryIndex),
-    /// Write the journal under its hidden name, sealed; for a contended transaction once more, with the final contents.
+    /// Say in the folders of slots on other file systems that everything is staged.
+    SealParts,
+    /// Make the names of these folders durable.
+    SyncParts,
+    /// Write the journal, sealed, as `journal.new`.
     WriteJournal,
-    /// Make the journal's bytes durable.
-    SyncJournal,
-    /// Give the journal its name.
-    NameJournal,
+    /// Write it once more under its hidden name, with the final contents of a contended transaction.
+    RewriteJournal,
     /// Search for another transaction with the same key.
     LookForKey,
     /// Make everything so far durable.
@@ -51,6 +53,8 @@ pub enum CommitStep {
 /// A step that finishes an interrupted transaction. Nothing is staged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FinishStep {
+    /// Rename the journal to `journal`.
+    NameJournal,
     /// Exchange slot and target.
     Swap(EntryIndex),
     /// Verify what came out; put it back if it is not the original.
@@ -84,8 +88,8 @@ pub enum RollbackStep {
     RollBack(EntryIndex),
     /// If a new folder is not empty, roll back once more what the transaction put into it, and then the folder.
     RollBackInside(EntryIndex),
-    /// Write the journal of a contended transaction again under its hidden name, with the contents that were swapped.
-    WriteJournal,
+    /// Write the journal of a contended transaction once more under its hidden name, with the contents that were swapped.
+    RewriteJournal,
     /// Make everything that was rolled back durable.
     Sync,
     /// Replace the first journal with the one that was written again.
@@ -103,6 +107,8 @@ pub enum DropStep {
     SyncFolder,
     /// Move the transaction's folder to the trash, or to `kept/` if it holds anything that is not ours to delete.
     Drop,
+    /// Make its new place durable.
+    Sync,
 }
 
 /// The requirements of a commit.

@@ -399,6 +399,10 @@ impl Fs for FaultFs {
         self.syncing(FaultOperation::Sync, handle, || self.inner.sync(handle))
     }
 
+    fn write_out(&self, file: &Handle) -> io::Result<()> {
+        self.syncing(FaultOperation::WriteOut, file, || self.inner.write_out(file))
+    }
+
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
         self.syncing(FaultOperation::SyncFileSystem, folder, || self.inner.sync_file_system(folder))
     }

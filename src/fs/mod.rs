@@ -265,6 +265,9 @@ pub struct FileSystem {
     pub local: bool,
     /// True if syncing a few files one by one is quicker than syncing the whole file system.
     pub sync_each: bool,
+    /// True if metadata becomes durable in the order in which it was changed, and what [`Fs::write_out`] wrote not after
+    /// metadata that was changed then.
+    pub orders: bool,
     /// True if [`Fs::sync_file_system`] reaches the medium; false if that is not known.
     pub syncs_whole: bool,
     /// True if the names in a folder survive a power loss once it was synced with everything in it. Most file systems by
@@ -437,6 +440,9 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Makes one file, or the names in one folder, durable. After a failure the system may take the data for written:
     /// never try again on the same inode.
     fn sync(&self, handle: &Handle) -> io::Result<()>;
+    /// Writes the content of a file to the disk, and waits for that. It is durable with the next metadata that is, where
+    /// [`FileSystem::orders`] says so. After a failure as after one of [`sync`](Self::sync).
+    fn write_out(&self, file: &Handle) -> io::Result<()>;
     /// Makes everything on the file system of `folder` durable. A failed write is reported to handles that were open
     /// when it failed, and to each only once: `folder` must have been opened before the first write. It reaches the
     /// medium only where [`FileSystem::syncs_whole`] says so: on FUSE the kernel's own cache is written, and no more.

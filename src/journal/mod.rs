@@ -2,13 +2,14 @@
 //!
 //! `journal-format.md` specifies the bytes. The invariants, by their numbers there:
 //!
-//! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`. A
-//!   folder without a journal name was never swapped.
+//! - **J1** A journal is written whole as `journal.new`, sealed, and renamed to `journal` once it, and everything staged, is
+//!   durable. A folder without a journal, or whose `journal.new` does not verify, was never swapped; any other journal that
+//!   does not verify is damaged.
 //! - **J2** Its bytes never change after the seal. Two exceptions are replaced as a whole: a contended journal, and a
 //!   copy that a person vouches for. Its name is its state ([`JournalState`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder, or, where none lasts, a
 //!   proof elsewhere says so.
-//! - **J4** No target is touched before everything staged and the journal's name are durable. In a contended
+//! - **J4** No target is touched before everything staged, the journal and its name `journal.new` are durable. In a contended
 //!   transaction, content that was made again since need not be: a crash rolls it back.
 //! - **J5** `journal.done` only after every swap was verified, and verified again after the check, if there is one.
 //! - **J6** No swap is rolled back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
@@ -389,6 +390,9 @@ pub fn entry_of_original(name: &str) -> Option<EntryIndex> {
 /// The state of a transaction: the name of its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JournalState {
+    /// `journal.new`: it may not be durable, and nor may anything staged; if it verifies, only the files tell whether swaps
+    /// were under way.
+    New,
     /// `journal`: swaps may be under way.
     Sealed,
     /// `journal.contended`: swaps may be under way, or rolled back; the contents of edits may differ from the journal,
@@ -406,12 +410,14 @@ pub enum JournalState {
 
 impl JournalState {
     /// All states.
-    pub const ALL: [Self; 6] = [Self::Sealed, Self::Contended, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
+    pub const ALL: [Self; 7] =
+        [Self::New, Self::Sealed, Self::Contended, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
 
     /// The file name.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
+            Self::New => "journal.new",
             Self::Sealed => "journal",
             Self::Contended => "journal.contended",
             Self::Check => "journal.check",
@@ -432,14 +438,14 @@ impl JournalState {
     #[must_use]
     pub const fn undone(self) -> Self {
         match self {
-            Self::Sealed | Self::Done | Self::Undo => Self::Undo,
+            Self::New | Self::Sealed | Self::Done | Self::Undo => Self::Undo,
             Self::Check | Self::CheckUndo => Self::CheckUndo,
             Self::Contended => Self::Contended,
         }
     }
 }
 
-/// The name of a journal while it is written.
+/// The name of a journal while it is written once more.
 pub const HIDDEN_NAME: &str = ".journal";
 
 /// The name of an empty file in a folder in `kept/`: every original went back when the transaction was rolled back,

@@ -311,14 +311,17 @@ pub fn decide(state: JournalState, back_on_crash: bool, classes: &[Class]) -> Re
     if !done && any(&[Class::Theirs]) {
         return RecoveryDecision::Wait;
     }
+    // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
+    let evidence =
+        any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::PutBack, Class::OriginalLost]);
+    if state == JournalState::New && !evidence {
+        return RecoveryDecision::Drop;
+    }
     // A check that did not finish has not passed, whatever the seal says about a crash; and of a contended transaction
     // no new content is known to be durable.
     if state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || (back_on_crash && !done) {
         return RecoveryDecision::Back;
     }
-    // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence =
-        any(&[Class::Done, Class::Partly, Class::Captured, Class::OnTop, Class::PutBack, Class::OriginalLost]);
     if !done && !evidence {
         return RecoveryDecision::Drop;
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::record::{Chain, EntryLine, HAS_PARTS, HeaderLine, OVERWRITES, SealLine};
-use super::{Header, Journal, Record, VERSION};
+use super::{Header, Journal, JournalState, Record, VERSION};
 use crate::digest::Digest;
 use crate::index::{EntryIndex, IndexVec};
 use crate::limits;
@@ -28,6 +28,14 @@ pub enum Corrupt {
         /// The line, from 1.
         line: usize,
     },
+    /// Bytes that are no line of a journal.
+    #[error("line {line}: expected {expected}")]
+    NoLine {
+        /// The line, from 1.
+        line: usize,
+        /// What a line is.
+        expected: &'static str,
+    },
     /// A line verifies, but is not the expected one.
     #[error("line {line}: expected {expected}")]
     Unexpected {
@@ -39,6 +47,24 @@ pub enum Corrupt {
     /// It was written in another version.
     #[error("it has version {0}; this program reads versions 1 to {VERSION}")]
     Version(u64),
+}
+
+impl Corrupt {
+    /// Returns whether a power loss, before its bytes were durable, can have left it so: no line that verifies is wrong.
+    #[must_use]
+    pub const fn is_torn(&self) -> bool {
+        match self {
+            Self::Torn { .. } | Self::Digest { .. } | Self::NoLine { .. } => true,
+            Self::Unexpected { .. } | Self::Version(_) => false,
+        }
+    }
+}
+
+/// Returns whether a journal that does not verify is none: nothing was swapped before its bytes were durable. Any other is
+/// damaged.
+#[must_use]
+pub fn is_no_journal(state: JournalState, corrupt: &Corrupt) -> bool {
+    state == JournalState::New && corrupt.is_torn()
 }
 
 /// Why a journal could not be read.
@@ -202,13 +228,13 @@ impl<R: BufRead> JournalLines<R> {
         while !is_whole {
             is_whole = self.take_some()?;
             if self.text.len() > limits::JOURNAL_LINE_BYTES {
-                return Err(unexpected(line, "a line of a bounded length").into());
+                return Err(Corrupt::NoLine { line, expected: "a line of a bounded length" }.into());
             }
         }
         let is_last = self.from.fill_buf()?.is_empty();
         let (digits, json) = match self.text.get(..DIGITS).zip(self.text.get(DIGITS + 1..)) {
             Some(parts) if self.text[DIGITS] == b' ' => parts,
-            _ => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
+            _ => return Err(Corrupt::NoLine { line, expected: "64 hex digits, a space and a JSON object" }.into()),
         };
         let written = std::str::from_utf8(digits).ok().and_then(|d| d.parse::<Digest>().ok());
         if written != Some(self.chain.next(json)) {

@@ -289,7 +289,10 @@ impl Promise {
             |content: &Vec<u8>| PreciousContent { content: content.clone(), inode: None, may_be_late: false };
         for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {
             let rejected = before.rejected.iter().filter(|_| precious.may_be_late);
-            let had = before.in_reach().chain(&before.slots).chain(rejected).any(|entry| precious.is(entry));
+            // A copy of what is to be overwritten is of no use before the journal: it is where it was.
+            let unnamed = before.unnamed.iter().filter(|_| self.overwritten.is_empty());
+            let had = before.in_reach().chain(&before.slots).chain(unnamed).chain(rejected);
+            let had = had.into_iter().any(|entry| precious.is(entry));
             if had && !precious.is_in_reach(after, required) {
                 return Err(format!("{precious} is out of reach"));
             }

@@ -25,8 +25,10 @@ pub(super) struct WorkspaceTree {
     pub(super) stored: Vec<SimEntry>,
     /// Files in `history/` that a program with an old handle changed later.
     pub(super) late: Vec<SimEntry>,
-    /// The slots of transactions in `txn/`.
+    /// The slots of transactions in `txn/` that have a journal.
     pub(super) slots: Vec<SimEntry>,
+    /// The slots of those that have none.
+    pub(super) unnamed: Vec<SimEntry>,
     /// Those of the slots that came out of their names in a swap step by step, and have not got the name of their slot yet.
     pub(super) came_out: Vec<SimEntry>,
     /// Files in `trash/` of transactions that were rolled back: they stay for a while, for a program that still has
@@ -67,6 +69,7 @@ impl WorkspaceTree {
             ["txn" | "trash", _] => self.left.push(path.to_owned()),
             _ if !has_content(entry) => {}
             ["trash", id, _] if was_rolled_back(tree, id) => self.rejected.push(entry.clone()),
+            ["txn", id, _] if !has_journal(tree, id) => self.unnamed.push(entry.clone()),
             ["txn", _, slot] => {
                 self.slots.push(entry.clone());
                 self.came_out.extend(Path::new(slot).extension().is_some_and(|it| it == "out").then(|| entry.clone()));
@@ -112,6 +115,15 @@ fn section_of(tree: &SimTree, id: &OsStr) -> Option<&'static str> {
 /// Returns whether it has a content that can be lost: a file, or a symlink, of which it is the target.
 fn has_content(entry: &SimEntry) -> bool {
     matches!(entry.kind, FileKind::File | FileKind::Symlink)
+}
+
+/// Returns whether a folder in `txn/` has a journal that counts.
+fn has_journal(tree: &SimTree, id: &str) -> bool {
+    let folders = STATE_PATHS.map(|state| Path::new(ROOT).join(state).join("txn").join(id));
+    let journal = |state: &JournalState| folders.iter().find_map(|folder| tree.get(&folder.join(state.file_name())));
+    JournalState::ALL
+        .iter()
+        .any(|state| journal(state).is_some_and(|it| *state != JournalState::New || journal::scan(&it.content).is_ok()))
 }
 
 /// Returns whether a folder in the trash belongs to a transaction that was rolled back.

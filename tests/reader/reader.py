@@ -29,6 +29,7 @@ LINK_MODE = "120000"
 MODE = re.compile(r"[0-7]{4}")
 HEX = re.compile(r"(?:[0-9a-f]{2})+")
 STATES = {
+    "journal.new": "new",
     "journal": "sealed",
     "journal.contended": "contended",
     "journal.check": "check",
@@ -259,10 +260,10 @@ def lines_of(data):
         if end < 0:
             raise Refused("torn", f"it ends in line {line} before its seal", line)
         if end - at > LINE_BYTES:
-            raise Refused("unexpected", f"line {line} is too long", line)
+            raise Refused("no line", f"line {line} is too long", line)
         digits, space, raw = data[at : at + 64], data[at + 64 : at + 65], data[at + 65 : end]
         if space != b" " or end - at < 66 or not DIGEST.fullmatch(digits.decode("latin-1")):
-            raise Refused("unexpected", f"line {line}: expected 64 digits, a space and an object", line)
+            raise Refused("no line", f"line {line}: expected 64 digits, a space and an object", line)
         if blake3(before + raw).hexdigest().encode() != digits:
             raise Refused("digest", f"line {line} does not have the digest that stands before it", line)
         yield line, raw, end + 1 == len(data)

@@ -264,10 +264,13 @@ fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durabilit
         "lock the folders of all files".to_owned(),
         format!("read every file through its locked folder ({open}), and work out what it becomes"),
         format!("write the new contents into the state folder, {copy}"),
-        "write the journal, seal it, sync it, give it its name".to_owned(),
+        "write the journal, and seal it".to_owned(),
     ];
     let barrier = match (durability, found.syncs_whole, found.file_system.sync_each) {
         (Durability::Process, _, _) => None,
+        (Durability::Power, true, true) if found.file_system.orders => {
+            Some("the contents of a few files written out, then one fsync; one syncfs for many")
+        }
         (Durability::Power, true, true) => Some("fsync of each of a few files, one syncfs for many"),
         (Durability::Power, true, false) => Some("one syncfs"),
         (Durability::Power, false, _) if found.file_system.syncs_folders => Some("fsync of every file and folder"),
@@ -284,6 +287,7 @@ fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durabilit
         "from here on, the contents are on the disk; what a power loss makes of the names is not known"
     };
     barrier_step(survived, &mut steps);
+    steps.push("give the journal its name".to_owned());
     match guarantee {
         Some(Guarantee::Aside) => {
             steps.push(

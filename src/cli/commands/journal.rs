@@ -43,6 +43,7 @@ fn journal_state(path: &Path) -> Option<JournalState> {
 
 fn word(journal_state: JournalState) -> &'static str {
     match journal_state {
+        JournalState::New => "new",
         JournalState::Sealed => "sealed",
         JournalState::Contended => "contended",
         JournalState::Check => "check",

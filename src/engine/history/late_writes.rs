@@ -279,7 +279,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
             continue;
         };
         // What was staged and never swapped belongs to no other program.
-        if journal_state == JournalState::Sealed {
+        if matches!(journal_state, JournalState::New | JournalState::Sealed) {
             continue;
         }
         let folders = match SlotFolders::open(&state.workspace, &folder, &journal.header) {

@@ -132,7 +132,7 @@ fn read(
         Some(Ok((Extract::Beginning(_), _))) => {
             (UntrustedCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
         }
-        Some(Err(why)) => (UntrustedCause::Damaged, format!("cannot be read: {why}")),
+        Some(Err(problem)) => (UntrustedCause::Damaged, format!("cannot be read: {problem}")),
         None => (UntrustedCause::Damaged, "cannot be read: it has no journal".to_owned()),
     };
     Ok(Err((cause, why, header)))

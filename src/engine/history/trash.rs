@@ -170,12 +170,11 @@ fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>)
 /// The state of a journal whose files may be open somewhere; `None` if they were never swapped.
 fn journal_state_of(workspace: &Workspace, folder: &Handle) -> Result<Option<JournalState>> {
     let names = workspace.list(folder)?;
-    let begins = |name: &&OsString| name.to_string_lossy().starts_with(JournalState::Sealed.file_name());
-    let journals: Vec<&OsString> = names.iter().filter(begins).collect();
-    Ok(match journals[..] {
+    let is = |name: &OsStr, state: JournalState| name == state.file_name();
+    Ok(match interrupted::journals(&names)[..] {
         [] => None,
-        [journal] if journal == JournalState::Sealed.file_name() => None,
-        [journal] if journal == JournalState::Done.file_name() => Some(JournalState::Done),
+        [journal] if is(journal, JournalState::New) || is(journal, JournalState::Sealed) => None,
+        [journal] if is(journal, JournalState::Done) => Some(JournalState::Done),
         _ => Some(JournalState::Undo),
     })
 }
@@ -193,7 +192,9 @@ fn unlink_verified(state: &StateFolder, folders: &SlotFolders) -> Result<Option<
     let (journal, journal_state) =
         match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
             Some(Ok(read)) => read,
-            Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
+            Some(Err(problem)) => {
+                return Ok(Some(format!("a folder whose content cannot be verified, since {problem}")));
+            }
             None => return Ok(None),
         };
     let slots = Slots::new(&state.workspace, folders.clone(), &journal, journal_state, true)?;
@@ -218,6 +219,7 @@ fn unlink_verified(state: &StateFolder, folders: &SlotFolders) -> Result<Option<
     let ours = |name: &OsString| {
         name == stored_report::FILE_NAME
             || name == journal_state.file_name()
+            || name == JournalState::New.file_name()
             || name == journal::HIDDEN_NAME
             || name == journal::RESTORED_NAME
             || parts::OWN_NAMES.iter().any(|own| name == *own)

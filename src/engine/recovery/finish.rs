@@ -33,6 +33,7 @@ pub(super) fn finish(
     let mut finished = Finished::default();
     for step in (transaction.workspace().protocol.finish)(ready, transaction.journal_state) {
         match step {
+            FinishStep::NameJournal => transaction.set_state(JournalState::Sealed)?,
             FinishStep::Swap(entry) => transaction.swap(entry)?,
             FinishStep::VerifySwap(entry) => {
                 if !came_out_old(transaction, entry)? {

@@ -162,11 +162,8 @@ fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
 
 /// The decision about a transaction: the recovery table's, or a person's if that is possible.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
-    let table = (transaction.workspace().protocol.decide)(
-        transaction.journal_state,
-        transaction.journal.back_on_crash,
-        classes,
-    );
+    let journal_state = transaction.evident_state()?;
+    let table = (transaction.workspace().protocol.decide)(journal_state, transaction.journal.back_on_crash, classes);
     let cannot_finish = |why: &str| {
         let id = transaction.journal.header.id.clone();
         let error = Error::new(ErrorKind::RecoveryRequired, format!("{why}; it cannot be finished"));
@@ -186,6 +183,10 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
                 Err(error.with_next([NextStep::Decide { id, can_finish: true }]))
             }
         },
+        // Nor is it needed: whoever asked for it can send it again.
+        Wish::Forward if journal_state == JournalState::New && table == RecoveryDecision::Drop => {
+            cannot_finish("it was interrupted before anything was swapped, and its new contents may be incomplete")
+        }
         Wish::Forward if transaction.journal_state == JournalState::Contended => cannot_finish(
             "it was interrupted while another program was writing, and its new contents may be incomplete",
         ),
@@ -318,7 +319,7 @@ fn act(
                 Err(error)
                     if is_immovable(&error)
                         && transaction.state.may_sync()
-                        && journal_state == JournalState::Sealed
+                        && matches!(journal_state, JournalState::New | JournalState::Sealed)
                         && !insisted =>
                 {
                     return roll_back(transaction, classes, run).map(Some);
@@ -372,6 +373,7 @@ fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::
             DropStep::SetState(journal_state) => transaction.set_state(journal_state)?,
             DropStep::SyncFolder => transaction.sync_folder()?,
             DropStep::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
+            DropStep::Sync => transaction.sync_everything()?,
         }
     }
     Ok(kept)

@@ -241,7 +241,7 @@ impl fmt::Display for RecoveryProgress {
 /// The state in which a recovery found a transaction, by the state of its journal.
 const fn state_of(journal_state: JournalState) -> &'static str {
     match journal_state {
-        JournalState::Sealed => "interrupted",
+        JournalState::New | JournalState::Sealed => "interrupted",
         JournalState::Contended => "interrupted while another program was writing",
         JournalState::Check => "interrupted in its check",
         JournalState::Done => "done, not yet in history",

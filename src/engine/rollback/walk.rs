@@ -90,7 +90,7 @@ impl RollbackWalk {
                 }
                 // The trash is verified against the rewritten journal. If writing it fails, more than necessary goes to
                 // kept/.
-                RollbackStep::WriteJournal => {
+                RollbackStep::RewriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
                 RollbackStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),

@@ -143,17 +143,20 @@ impl<'a> TransactionFolder<'a> {
         Err(Error::new(ErrorKind::RecoveryRequired, message).at(name.path()))
     }
 
-    /// Writes the whole journal, sealed, under its hidden name.
+    /// Writes the whole journal, sealed, under its first name.
     pub(crate) fn write_journal(&self) -> Result<Handle> {
-        let name = Name::new(self.folder(), journal::HIDDEN_NAME);
-        write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
+        self.write_journal_as(JournalState::New.file_name())
     }
 
-    /// Writes the journal again, with its present entries.
+    /// Writes the journal again under its hidden name, with its present entries.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
         // A failed attempt may have left one.
         self.workspace().fs().unlink(Name::new(self.folder(), journal::HIDDEN_NAME)).ok();
-        self.write_journal()
+        self.write_journal_as(journal::HIDDEN_NAME)
+    }
+
+    fn write_journal_as(&self, name: &str) -> Result<Handle> {
+        write_new_by(self.workspace(), Name::new(self.folder(), name), |to| record::write(&self.journal, to))
     }
 
     /// Replaces a copied journal that a person vouched for by one that is written for this place.
@@ -260,7 +263,11 @@ impl<'a> TransactionFolder<'a> {
 const fn may_become(from: JournalState, to: JournalState) -> bool {
     matches!(
         (from, to),
-        (JournalState::Sealed, JournalState::Contended | JournalState::Check | JournalState::Done | JournalState::Undo)
+        (JournalState::New, JournalState::Sealed | JournalState::Contended | JournalState::Undo)
+            | (
+                JournalState::Sealed,
+                JournalState::Contended | JournalState::Check | JournalState::Done | JournalState::Undo
+            )
             | (JournalState::Contended, JournalState::Done)
             | (JournalState::Check, JournalState::Done | JournalState::CheckUndo)
             | (JournalState::Done, JournalState::Undo)

@@ -1,6 +1,9 @@
 //! Interrupted transactions: the folders in `txn/`, and whether they may be recovered.
 
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 
 use super::births;
 use super::files::Reading;
@@ -14,7 +17,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::identity::Identity;
-use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, UnreadableJournal};
+use crate::journal::{self, Beginning, Corrupt, Extract, Header, Journal, JournalState, UnreadableJournal};
 use crate::limits;
 use crate::path::RelPath;
 
@@ -114,7 +117,7 @@ pub(crate) fn examine(
             JournalStatus::Damaged(gone.to_owned())
         }
         None => JournalStatus::Unfinished,
-        Some(Err(problem)) => JournalStatus::Damaged(problem),
+        Some(Err(problem)) => JournalStatus::Damaged(problem.to_string()),
         Some(Ok((Extract::Whole(journal), journal_state))) => JournalStatus::Hot(journal, journal_state),
         Some(Ok((Extract::Beginning(beginning), _))) => {
             JournalStatus::Untrusted(beginning, reason.unwrap_or_else(|| unreachable!("else all of it was wanted")))
@@ -190,21 +193,19 @@ pub(crate) enum TouchedPaths {
 
 /// The paths that a transaction touches, if it was born there as far as its journal tells.
 pub(crate) fn touched_paths(workspace: &Workspace, folder: &Handle, id: &str) -> Result<TouchedPaths> {
-    let Some(header) = read_of_journal(workspace, folder, |bytes| journal::header(bytes))? else {
-        return Ok(TouchedPaths::None);
-    };
-    // Of a journal that was written elsewhere no more than that is read, however long it is.
-    let is_known = header.is_ok();
-    if let Ok((header, _)) = header {
-        let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
-        if !is_born_here(workspace, &header, id, &stat.identity, &host.boot) {
-            return Ok(TouchedPaths::None);
-        }
-        if let Some(journal) = read_born_here(workspace, folder, id)? {
-            return Ok(TouchedPaths::All(Box::new(journal)));
-        }
+    let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
+    let is_it = |header: &Header| is_born_here(workspace, header, id, &stat.identity, &host.boot);
+    // Of a journal that was written elsewhere no more than the header is read, however long it is.
+    match read_of_journal(workspace, folder, |bytes| journal::read_if(bytes, is_it, 0))? {
+        None | Some(Ok((Extract::Beginning(_), _))) => return Ok(TouchedPaths::None),
+        Some(Ok((Extract::Whole(journal), _))) => return Ok(TouchedPaths::All(Box::new(journal))),
+        Some(Err(_)) => {}
     }
-    let most = if is_known { limits::ENTRIES } else { limits::UNKNOWN_ENTRIES };
+    let most = match read_of_journal(workspace, folder, |bytes| journal::header(bytes))? {
+        Some(Ok((header, _))) if !is_it(&header) => return Ok(TouchedPaths::None),
+        Some(Ok(_)) => limits::ENTRIES,
+        None | Some(Err(_)) => limits::UNKNOWN_ENTRIES,
+    };
     Ok(TouchedPaths::Some(remaining_paths(workspace, folder, most)?))
 }
 
@@ -223,48 +224,103 @@ fn remaining_paths(workspace: &Workspace, folder: &Handle, most: usize) -> Resul
     Ok(remains.and_then(Result::ok).map(|(paths, _)| paths).unwrap_or_default())
 }
 
-/// The journal of a folder: none, the result of `read`, or the reason why it cannot be read.
+/// The reason why a journal cannot be used.
+#[derive(Debug)]
+pub(crate) enum JournalProblem {
+    /// Its bytes are not a valid journal.
+    Corrupt(Corrupt),
+    /// Any other, as a clause.
+    Other(String),
+}
+
+impl<T: Into<String>> From<T> for JournalProblem {
+    fn from(why: T) -> Self {
+        Self::Other(why.into())
+    }
+}
+
+impl fmt::Display for JournalProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt(corrupt) => write!(f, "its journal does not verify: {corrupt}"),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+/// The journals among the names in a folder. A power loss that takes one rename of a journal and not the next one leaves
+/// `journal.new` beside its later name: then it counts for nothing.
+pub(crate) fn journals(names: &[OsString]) -> Vec<&OsStr> {
+    let is_journal = |name: &&OsStr| name.as_bytes().starts_with(JournalState::Sealed.file_name().as_bytes());
+    let mut found: Vec<&OsStr> = names.iter().map(OsString::as_os_str).filter(is_journal).collect();
+    if found.len() == 2 {
+        found.retain(|name| *name != JournalState::New.file_name());
+    }
+    found
+}
+
+/// The journal of a folder: none, the result of `read`, or the reason why it cannot be used. One that was never durable is
+/// none.
 pub(crate) fn read_of_journal<T>(
     workspace: &Workspace,
     folder: &Handle,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,
-) -> Result<Option<Result<(T, JournalState), String>>> {
+) -> Result<Option<Result<(T, JournalState), JournalProblem>>> {
     let names = workspace.list(folder)?;
-    let mut journals = names.iter().filter(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name()));
-    let Some(name) = journals.next() else { return Ok(None) };
-    if journals.next().is_some() {
-        return Ok(Some(Err("it has more than one journal".to_owned())));
-    }
-    let Some(journal_state) = JournalState::ALL.into_iter().find(|state| name == state.file_name()) else {
-        return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
+    let name = match journals(&names)[..] {
+        [] => return Ok(None),
+        [name] => name,
+        _ => return Ok(Some(Err("it has more than one journal".into()))),
     };
-    Ok(Some(read_named(workspace, Name::new(folder, name), read)?.map(|read| (read, journal_state))))
+    let Some(journal_state) = JournalState::ALL.into_iter().find(|state| name == state.file_name()) else {
+        return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()).into())));
+    };
+    Ok(match read_named(workspace, Name::new(folder, name), read)? {
+        Ok(read) => Some(Ok((read, journal_state))),
+        Err(JournalProblem::Corrupt(corrupt)) if (workspace.protocol.is_no_journal)(journal_state, &corrupt) => None,
+        Err(problem) => Some(Err(problem)),
+    })
 }
 
-/// The result of `read` on the journal of that name, or the reason why it cannot be read.
+/// Returns whether there is a journal in the folder of a transaction that this process has locked.
+pub(crate) fn has_journal(workspace: &Workspace, folder: &Handle, id: &str) -> Result<bool> {
+    let names = workspace.list(folder)?;
+    match journals(&names)[..] {
+        [] => Ok(false),
+        [name] if name == JournalState::New.file_name() => {
+            let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
+            // One that was written elsewhere, however long it is, is one at its header.
+            let is_it = |header: &Header| is_born_here(workspace, header, id, &stat.identity, &host.boot);
+            Ok(read_of_journal(workspace, folder, |bytes| journal::read_if(bytes, is_it, 0))?.is_some())
+        }
+        _ => Ok(true),
+    }
+}
+
+/// The result of `read` on the journal of that name, or the reason why it cannot be used.
 pub(crate) fn read_named<T>(
     workspace: &Workspace,
     name: Name<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,
-) -> Result<Result<T, String>> {
+) -> Result<Result<T, JournalProblem>> {
     let path = name.path();
     let file = match workspace.fs().open_file(name) {
         Ok(file) => file,
-        Err(e) if errno::of(&e) == Some(Errno::LOOP) => return Ok(Err("its journal is a symlink".to_owned())),
+        Err(e) if errno::of(&e) == Some(Errno::LOOP) => return Ok(Err("its journal is a symlink".into())),
         Err(e) if matches!(errno::of(&e), Some(Errno::ACCESS | Errno::PERM | Errno::NXIO)) => {
-            return Ok(Err(format!("its journal cannot be opened: {e}")));
+            return Ok(Err(format!("its journal cannot be opened: {e}").into()));
         }
         Err(e) => return Err(Error::io("open", &path, e)),
     };
     let stat = workspace.stat_handle(&file)?;
     if stat.kind != crate::fs::FileKind::File || stat.size > limits::JOURNAL_BYTES {
-        return Ok(Err("its journal is not a regular file of a bounded size".to_owned()));
+        return Ok(Err("its journal is not a regular file of a bounded size".into()));
     }
     let mut reading = Reading::new(workspace, &file);
     let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
     match read(&mut BufReader::with_capacity(room, (&mut reading).take(stat.size))) {
         Ok(read) => Ok(Ok(read)),
-        Err(UnreadableJournal::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
+        Err(UnreadableJournal::Corrupt(corrupt)) => Ok(Err(JournalProblem::Corrupt(corrupt))),
         Err(UnreadableJournal::Io(e)) => Err(reading.failure(e)),
     }
 }

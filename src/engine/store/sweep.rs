@@ -1,14 +1,15 @@
-//! Removes folders whose transaction never got a journal.
+//! Removes folders whose transaction never got a journal, or none that was durable.
 
 use std::ffi::OsString;
 
 use super::folder::owner;
+use super::interrupted;
 use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Handle, Name, Stat};
-use crate::journal::{JournalState, kept_place};
+use crate::journal::kept_place;
 
 /// Moves each folder that has no journal and whose owner is dead to the trash: it was never swapped (J1), or somebody
 /// deleted its journal, and then it is left for a person.
@@ -21,8 +22,8 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
             continue;
         }
         let Some((folder, stat)) = owner::lock_folder(&state.workspace, &section, name)? else { continue };
-        if name == id && (has_journal(&state.workspace, &folder)? || holds_originals(&state.workspace, &folder, &stat)?)
-        {
+        let has_journal = || interrupted::has_journal(&state.workspace, &folder, id);
+        if name == id && (has_journal()? || holds_originals(&state.workspace, &folder, &stat)?) {
             continue;
         }
         let trash = state.need_section(Section::Trash)?;
@@ -37,11 +38,6 @@ pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-fn has_journal(workspace: &Workspace, folder: &Handle) -> Result<bool> {
-    let names = workspace.list(folder)?;
-    Ok(names.iter().any(|name| name.to_string_lossy().starts_with(JournalState::Sealed.file_name())))
 }
 
 /// Returns whether a slot of a folder without a journal holds what came out of a swap: it is older than the folder, in

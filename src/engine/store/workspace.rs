@@ -200,6 +200,11 @@ impl Workspace {
         self.fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))
     }
 
+    /// Writes the content of a file to the disk: [`Fs::write_out`].
+    pub(crate) fn write_out(&self, file: &Handle) -> Result<()> {
+        self.fs.write_out(file).map_err(|e| Error::io("write out", file.path(), e))
+    }
+
     pub(crate) fn sync_file_system(&self, folder: &Handle) -> Result<()> {
         self.fs.sync_file_system(folder).map_err(|e| Error::io("sync the file system of", folder.path(), e))
     }

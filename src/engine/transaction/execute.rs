@@ -216,10 +216,11 @@ impl<'a> CommitWalk<'a> {
                 assert_eq!(slots, total, "the journal names a slot for each entry of the plan");
                 self.staging.write_journal()
             }
-            CommitStep::SyncJournal => self.staging.sync_journal(),
-            CommitStep::NameJournal => self.staging.name_journal(),
+            CommitStep::SealParts => self.staging.seal_parts(),
+            CommitStep::SyncParts => self.staging.sync_parts(),
+            CommitStep::RewriteJournal => self.staging.rewrite_journal(),
             CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
-            CommitStep::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
+            CommitStep::Barrier(Barrier::First | Barrier::Contents) => self.barrier_of_contents(),
             CommitStep::Barrier(Barrier::Checked | Barrier::Moves | Barrier::Second) => self.later_barrier(),
             CommitStep::VerifyTarget(entry) => {
                 check_cancelled(self.run.cancel)?;
@@ -275,37 +276,41 @@ impl<'a> CommitWalk<'a> {
     }
 
     /// Makes everything staged, the originals and all names up to the root durable.
-    fn barrier_of_contents(&self, barrier: Barrier) -> Result<()> {
+    fn barrier_of_contents(&self) -> Result<()> {
         let transaction = self.transaction();
+        let workspace = transaction.workspace();
         if !self.each {
             return transaction.sync_everything();
         }
         // They are synced by themselves, with what they are overwritten by.
         transaction.sync_overwritten()?;
         let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
+        let files = self.staging.files().iter().chain(originals);
+        if transaction.state.file_system()?.orders {
+            return sync_in_order(workspace, files.chain(self.staging.report()), self.staging.journal());
+        }
         let sections = self.staging.sections(self.trash);
-        let files = self.staging.files();
-        // Before the first swap the journal is already synced, and there is no report.
-        let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
         // The process that made the state folder may have been killed between naming its id and syncing that name.
         let folders = [transaction.folder(), &transaction.state.folder];
-        let all = files.iter().chain(originals).chain(texts).chain(folders).chain(&sections);
-        if self.prepared.again {
-            sync_together(transaction.workspace(), all)
-        } else {
-            sync_all(transaction.workspace(), all)
-        }
+        let texts = self.staging.journal().into_iter().chain(self.staging.report());
+        let all = files.chain(texts).chain(folders).chain(&sections);
+        if self.prepared.again { sync_together(workspace, all) } else { sync_all(workspace, all) }
     }
 
     /// Makes every swapped name, and the names in the transaction's folder, durable.
     fn later_barrier(&self) -> Result<()> {
         let transaction = self.transaction();
+        let workspace = transaction.workspace();
         if !self.each {
             return transaction.sync_everything();
         }
         transaction.sync_overwritten()?;
+        let report = self.staging.report().into_iter();
+        if transaction.state.file_system()?.orders {
+            return sync_in_order(workspace, report, Some(transaction.folder()));
+        }
         let folders = transaction.parents.values().map(|(_, folder)| folder).chain([transaction.folder()]);
-        sync_all(transaction.workspace(), self.staging.report().into_iter().chain(folders))
+        sync_all(workspace, report.chain(folders))
     }
 
     /// Rolls back what was swapped, and adds the state of the files to the error.
@@ -340,6 +345,19 @@ impl<'a> CommitWalk<'a> {
             }
         }
     }
+}
+
+/// Makes files durable, and everything that was changed before `last` was, on a file system that orders: the contents are
+/// written first, so that one sync, of what was changed last, does for all of them.
+fn sync_in_order<'h>(
+    workspace: &Workspace,
+    files: impl Iterator<Item = &'h Handle>,
+    last: Option<&Handle>,
+) -> Result<()> {
+    for file in files {
+        workspace.write_out(file)?;
+    }
+    last.map_or(Ok(()), |last| workspace.sync(last))
 }
 
 /// Syncs each of these once, in a thread of its own: while another program keeps writing, the time until the last sync

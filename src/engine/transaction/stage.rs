@@ -50,7 +50,8 @@ pub(crate) struct Staging<'a> {
     copies: Vec<(EntryIndex, Handle)>,
     /// The attributes that every file made in a folder of slots inherits, by its part.
     handed_on: HashMap<Option<usize>, Attributes>,
-    hidden: Option<Handle>,
+    /// The journal as it was written last.
+    journal: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.
     open: HashMap<EntryIndex, Handle>,
     report: Option<Handle>,
@@ -108,7 +109,7 @@ impl<'a> Staging<'a> {
                 state,
                 SlotFolders::new(folder, parts),
                 journal,
-                JournalState::Sealed,
+                JournalState::New,
                 parents,
             ),
             section,
@@ -118,7 +119,7 @@ impl<'a> Staging<'a> {
             files: Vec::new(),
             copies: Vec::new(),
             handed_on: HashMap::new(),
-            hidden: None,
+            journal: None,
             open: HashMap::new(),
             report: None,
         })
@@ -155,9 +156,8 @@ impl<'a> Staging<'a> {
         self.open.get(&entry).cloned()
     }
 
-    /// The journal and the report, if they are written.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &Handle> {
-        self.hidden.iter().chain(&self.report)
+    pub(crate) fn journal(&self) -> Option<&Handle> {
+        self.journal.as_ref()
     }
 
     pub(crate) fn report(&self) -> Option<&Handle> {

@@ -37,6 +37,7 @@ pub enum FaultOperation {
     Unlink,
     RemoveFolder,
     Sync,
+    WriteOut,
     SyncFileSystem,
     TryLock,
 }
@@ -65,6 +66,7 @@ impl FaultOperation {
                 | Op::Unlink
                 | Op::RemoveFolder
                 | Op::Sync
+                | Op::WriteOut
                 | Op::SyncFileSystem
         )
     }

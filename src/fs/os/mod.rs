@@ -332,6 +332,10 @@ impl Fs for OsFs {
         self.system.sync(file(handle)?)
     }
 
+    fn write_out(&self, handle: &Handle) -> io::Result<()> {
+        self.system.write_out(file(handle)?)
+    }
+
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
         self.system.sync_file_system(file(folder)?)
     }

@@ -130,6 +130,7 @@ pub(super) trait System: fmt::Debug + Send + Sync {
             name: "unknown".to_owned(),
             local: true,
             sync_each: false,
+            orders: false,
             syncs_whole: false,
             syncs_folders: true,
             keeps_numbers: true,
@@ -167,6 +168,11 @@ pub(super) trait System: fmt::Debug + Send + Sync {
     /// Makes a file, or the names in a folder, durable.
     fn sync(&self, file: &File) -> io::Result<()> {
         Ok(rustix::fs::fsync(file)?)
+    }
+
+    /// Writes the content of a file to the disk.
+    fn write_out(&self, file: &File) -> io::Result<()> {
+        self.sync(file)
     }
 
     /// Makes everything on a file system durable. It is only called where [`file_system`](Self::file_system) says that it

@@ -189,6 +189,7 @@ impl Fs for SimProcess {
                     name: volume.name.clone(),
                     local: volume.local,
                     sync_each: volume.sync_each,
+                    orders: volume.orders,
                     syncs_whole: volume.syncs_whole,
                     syncs_folders: volume.syncs_folders,
                     keeps_numbers: !volume.is_layered,
@@ -430,6 +431,15 @@ impl Fs for SimProcess {
             Ok(())
         };
         self.sync_call("sync", path, handle, sync, Store::lose_pages)
+    }
+
+    fn write_out(&self, file: &Handle) -> io::Result<()> {
+        let path = || file.path().to_owned();
+        let write_out = |store: &mut Store, id| {
+            store.write_out(id);
+            Ok(())
+        };
+        self.sync_call("write_out", path, file, write_out, Store::lose_pages)
     }
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {

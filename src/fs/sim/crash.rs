@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::disk::{Disk, Id, SimBody, SimOperation};
+use super::disk::{Disk, Id, Node, SimBody, SimOperation, Version};
 use super::machine::Machine;
 use super::order;
-use super::store::{Store, Version};
+use super::store::Store;
 use super::torn::{self, Random};
 use super::tree::{self, SimTree};
 use crate::digest::Digest;
@@ -77,6 +77,9 @@ impl IntoIterator for Images {
     }
 }
 
+/// A file, and the operation that wrote out the last content of it that is surely left, if there is one.
+type SimWritten = (Id, Option<usize>);
+
 /// For each operation, whether it survives.
 type SimSurvivors = Vec<bool>;
 
@@ -89,7 +92,8 @@ struct SimImages<'a> {
     /// The operations that survive in any case.
     given: SimSurvivors,
     policy: Policy,
-    contents: BTreeMap<Id, Vec<Version>>,
+    /// The contents that may be left of a file, by the operation that wrote one out, if that survives.
+    contents: BTreeMap<SimWritten, Vec<Version>>,
     names: Arc<Vec<String>>,
     machine: Machine,
     limit: usize,
@@ -101,7 +105,7 @@ impl Store {
     /// The disks that a power loss now may leave: all, or a sample of `limit`, chosen by `seed`, if there are more.
     pub(super) fn images(&self, policy: Policy, limit: usize, seed: u64) -> Images {
         let mut random = Random::new(seed);
-        let (mut explorer, is_complete) = self.explorer(policy, limit, &mut random);
+        let (mut explorer, is_complete) = self.explorer(self.policy(policy), limit, &mut random);
         let exhaustive = explorer.exhaust() && is_complete;
         if !exhaustive {
             explorer.sample(&mut random);
@@ -112,9 +116,14 @@ impl Store {
     /// One of these disks.
     pub(super) fn image(&self, policy: Policy, seed: u64) -> Image {
         let mut random = Random::new(seed);
-        let (mut explorer, _) = self.explorer(policy, 1, &mut random);
+        let (mut explorer, _) = self.explorer(self.policy(policy), 1, &mut random);
         explorer.take_any(&mut random);
         explorer.found.swap_remove(0)
+    }
+
+    /// The policy of a machine: a file system that orders has no other.
+    fn policy(&self, asked: Policy) -> Policy {
+        if self.machine.volumes().any(|volume| volume.orders) { Policy::OrderedMetadata } else { asked }
     }
 
     /// The explorer of these disks, and whether it covers all contents that may be left.
@@ -124,8 +133,18 @@ impl Store {
         for (id, pending) in &self.pending {
             if let Some(node) = self.durable.get(*id) {
                 let (variants, is_all) = torn::variants(node, &pending.versions, limit, random);
-                contents.insert(*id, variants);
+                contents.insert((*id, None), variants);
                 is_complete &= is_all;
+                for (index, logged) in self.log.iter().enumerate() {
+                    let SimOperation::WriteOut { id: of, content, after } = &logged.meta.what else { continue };
+                    if of == id {
+                        let node = Node { body: SimBody::File(Arc::clone(&content.bytes)), ..node.clone() };
+                        let node = Node { modified: content.modified, changed: content.changed, ..node };
+                        let (variants, is_all) = torn::variants(&node, pending.since(*after), limit, random);
+                        contents.insert((*id, Some(index)), variants);
+                        is_complete &= is_all;
+                    }
+                }
             }
         }
         let mut machine = self.machine.clone();
@@ -152,7 +171,7 @@ fn describe(meta: &super::disk::Meta) -> String {
             let names: Vec<_> = changes.iter().map(|c| c.name.to_string_lossy()).collect();
             format!("{} {}", meta.verb, names.join(" "))
         }
-        SimOperation::SetMetadata { id, .. } => format!("{} #{id}", meta.verb),
+        SimOperation::SetMetadata { id, .. } | SimOperation::WriteOut { id, .. } => format!("{} #{id}", meta.verb),
     }
 }
 
@@ -161,7 +180,7 @@ impl SimImages<'_> {
     fn exhaust(&mut self) -> bool {
         let budget = self.limit.saturating_mul(TRIES);
         let Some(sets) = self.all_sets(budget) else { return false };
-        let mut bases: Vec<(Disk, SimSurvivors, Vec<Id>)> = Vec::new();
+        let mut bases: Vec<(Disk, SimSurvivors, Vec<SimWritten>)> = Vec::new();
         let mut seen = BTreeSet::new();
         let mut total = 0_usize;
         for kept in sets {
@@ -169,8 +188,8 @@ impl SimImages<'_> {
             if !seen.insert(tree::digest(&disk, &self.machine, false)) {
                 continue;
             }
-            let torn: Vec<Id> = self.contents.keys().copied().filter(|id| disk.get(*id).is_some()).collect();
-            total = total.saturating_add(torn.iter().map(|id| self.contents[id].len()).fold(1, usize::saturating_mul));
+            let torn = self.torn(&disk, &kept);
+            total = total.saturating_add(torn.iter().map(|it| self.contents[it].len()).fold(1, usize::saturating_mul));
             if total > budget {
                 return false;
             }
@@ -234,11 +253,26 @@ impl SimImages<'_> {
         disk
     }
 
-    fn take(&mut self, base: &Disk, kept: &[bool], torn: &[Id], choice: &[usize]) {
+    /// The files of a disk whose contents may be torn, each with what of it was written out there.
+    fn torn(&self, disk: &Disk, kept: &[bool]) -> Vec<SimWritten> {
+        let mut torn: Vec<SimWritten> = Vec::new();
+        for (id, written) in self.contents.keys().filter(|(id, _)| disk.get(*id).is_some()) {
+            let survives = written.is_none_or(|index| kept[index]);
+            // The last one of a file counts; they are in order.
+            match torn.last_mut() {
+                Some(last) if last.0 == *id && survives => last.1 = *written,
+                Some(last) if last.0 == *id => {}
+                _ => torn.push((*id, *written)),
+            }
+        }
+        torn
+    }
+
+    fn take(&mut self, base: &Disk, kept: &[bool], torn: &[SimWritten], choice: &[usize]) {
         let mut disk = base.clone();
         let mut contents = Vec::new();
-        for (id, chosen) in torn.iter().zip(choice) {
-            let variant = &self.contents[id][*chosen];
+        for (written, chosen) in torn.iter().zip(choice) {
+            let (id, variant) = (&written.0, &self.contents[written][*chosen]);
             if *chosen == torn::LOST {
                 contents.push(format!("#{id} lost"));
             } else if let Some(node) = disk.get_mut(*id) {
@@ -263,8 +297,8 @@ impl SimImages<'_> {
 
     fn take_chosen(&mut self, kept: &[bool], mut choose: impl FnMut(usize) -> usize) {
         let disk = self.names_of(kept);
-        let torn: Vec<Id> = self.contents.keys().copied().filter(|id| disk.get(*id).is_some()).collect();
-        let choice: Vec<usize> = torn.iter().map(|id| choose(self.contents[id].len())).collect();
+        let torn = self.torn(&disk, kept);
+        let choice: Vec<usize> = torn.iter().map(|it| choose(self.contents[it].len())).collect();
         self.take(&disk, kept, &torn, &choice);
     }
 

@@ -115,6 +115,22 @@ pub(super) enum SimOperation {
         metadata: SimMetadata,
         modified: Option<Timestamp>,
     },
+    /// A content that is on the disk once this is durable.
+    WriteOut {
+        id: Id,
+        content: Version,
+        /// The number of contents that the file had before its next one.
+        after: usize,
+    },
+}
+
+/// One content that a file had since its last sync.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) bytes: SimBytes,
+    pub(super) modified: Timestamp,
+    /// The time of the write: the inode is written with the content, and its change time shows it.
+    pub(super) changed: Timestamp,
 }
 
 /// One change of metadata, as a journaling file system would log it.
@@ -212,8 +228,19 @@ impl Disk {
                     node.modified = modified.unwrap_or(node.modified);
                 }
             }
+            SimOperation::WriteOut { id, content, .. } => self.write(*id, content, &mut copied),
         }
         copied
+    }
+
+    /// Gives a file a content.
+    pub(super) fn write(&mut self, id: Id, content: &Version, copied: &mut Vec<Id>) {
+        self.copy_up(id, content.changed, copied);
+        if let Some(node) = self.get_mut(id).filter(|node| node.bytes().is_some()) {
+            node.body = SimBody::File(Arc::clone(&content.bytes));
+            node.modified = content.modified;
+            node.changed = node.changed.max(content.changed);
+        }
     }
 
     /// Copies an inode up from a lower layer, with all folders above it: each gets another birth time, and is added to `copied`.

@@ -52,6 +52,9 @@ pub struct Volume {
     pub local: bool,
     /// The value of [`FileSystem::sync_each`](super::super::FileSystem::sync_each).
     pub sync_each: bool,
+    /// The value of [`FileSystem::orders`](super::super::FileSystem::orders); a power loss leaves metadata as
+    /// [`OrderedMetadata`](super::Policy::OrderedMetadata) says, whatever is asked for.
+    pub orders: bool,
     /// True if a sync of the file system has any effect; the value of
     /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole).
     pub syncs_whole: bool,
@@ -93,6 +96,7 @@ impl Default for Volume {
             inodes: None,
             local: true,
             sync_each: false,
+            orders: false,
             syncs_whole: true,
             syncs_folders: true,
             no_whole_sync: false,
@@ -163,6 +167,10 @@ impl Machine {
     pub(super) fn volume(&self, mount: u64) -> &Volume {
         // Every mount is added together with its device, and neither is ever removed.
         &self.volumes[&self.device(mount)]
+    }
+
+    pub(super) fn volumes(&self) -> impl Iterator<Item = &Volume> {
+        self.volumes.values()
     }
 
     pub(super) fn volume_mut(&mut self, mount: u64) -> Option<&mut Volume> {

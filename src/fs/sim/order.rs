@@ -29,7 +29,8 @@ pub(super) fn with_dependencies(dependencies: &[Vec<usize>], index: usize, marks
 
 fn needs(later: &Meta, earlier: &Meta, disk: &Disk) -> bool {
     match (&later.what, &earlier.what) {
-        (SimOperation::SetMetadata { id: a, .. }, SimOperation::SetMetadata { id: b, .. }) => a == b,
+        (SimOperation::SetMetadata { id: a, .. }, SimOperation::SetMetadata { id: b, .. })
+        | (SimOperation::WriteOut { id: a, .. }, SimOperation::WriteOut { id: b, .. }) => a == b,
         (
             SimOperation::Names { changes: a, moves_folder: moves_now, removes },
             SimOperation::Names { changes: b, moves_folder: moved_before, .. },

@@ -5,10 +5,20 @@ use std::io;
 use std::sync::Arc;
 
 use super::super::Timestamp;
-use super::disk::{Disk, Id, Meta, Node, ROOT, SimBody, SimBytes, SimMetadata, SimNameChange, SimOperation};
+use super::disk::{Disk, Id, Meta, Node, ROOT, SimBody, SimBytes, SimMetadata, SimNameChange, SimOperation, Version};
 use super::machine::Machine;
 use super::order;
 use crate::errno::Errno;
+
+/// Returns whether an operation is one on this inode: of a name, the file or folder that has it and the folder that it is in.
+fn changes(meta: &Meta, id: Id) -> bool {
+    match &meta.what {
+        SimOperation::Names { changes, .. } => {
+            changes.iter().any(|change| [Some(change.folder), change.before, change.after].contains(&Some(id)))
+        }
+        SimOperation::SetMetadata { id: changed, .. } | SimOperation::WriteOut { id: changed, .. } => *changed == id,
+    }
+}
 
 /// The unit in which content reaches the disk.
 pub(super) const BLOCK: usize = 4096;
@@ -16,22 +26,31 @@ pub(super) const BLOCK: usize = 4096;
 /// The number of unsynced contents kept of one file.
 const VERSIONS: usize = 64;
 
-/// One content that a file had since its last sync.
-#[derive(Debug, Clone)]
-pub(super) struct Version {
-    pub(super) bytes: SimBytes,
-    pub(super) modified: Timestamp,
-    /// The time of the write: the inode is written with the content, and its change time shows it.
-    pub(super) changed: Timestamp,
-}
-
 /// The content of a file that is not durable.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SimPendingContent {
     /// All contents since the durable one, the live one last.
     pub(super) versions: Vec<Version>,
+    /// The number of older ones that are not kept any more.
+    forgotten: usize,
     /// The blocks that the system takes for clean although they were never written.
     lost: BTreeSet<usize>,
+}
+
+impl SimPendingContent {
+    /// Returns whether the last content was not written out.
+    fn is_dirty(&self, id: Id, log: &[SimPendingName]) -> bool {
+        let written = log.iter().rev().find_map(|logged| match logged.meta.what {
+            SimOperation::WriteOut { id: of, after, .. } if of == id => Some(after),
+            _ => None,
+        });
+        written != Some(self.forgotten + self.versions.len())
+    }
+
+    /// The contents after those that were written out.
+    pub(super) fn since(&self, written: usize) -> &[Version] {
+        &self.versions[written.saturating_sub(self.forgotten).min(self.versions.len())..]
+    }
 }
 
 /// An operation that is not durable if metadata may be lost in any order.
@@ -189,6 +208,7 @@ impl Store {
         if pending.versions.len() == VERSIONS {
             // The oldest goes: a crash more likely leaves the newest, and the durable one is kept apart.
             pending.versions.remove(0);
+            pending.forgotten += 1;
         }
         pending.versions.push(Version { bytes, modified: now, changed: now });
     }
@@ -198,8 +218,8 @@ impl Store {
         self.live.remove(id);
     }
 
-    /// Makes a file, or the names in a folder, durable; on a file system with ordered metadata, all metadata so far as
-    /// well.
+    /// Makes a file, or the names in a folder, durable; on a file system with ordered metadata also all metadata up to its own
+    /// last change. A content that is not written yet makes one.
     pub(super) fn sync(&mut self, id: Id) {
         if self.live.get(id).is_some_and(|node| self.machine.volume(node.mount).syncs_to_cache) {
             return;
@@ -208,23 +228,44 @@ impl Store {
         let log = std::mem::take(&mut self.log);
         let wanted = |meta: &Meta| match &meta.what {
             SimOperation::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
-            SimOperation::SetMetadata { id: changed, .. } => *changed == id,
+            SimOperation::SetMetadata { .. } | SimOperation::WriteOut { .. } => changes(meta, id),
         };
+        let is_dirty = self.pending.get(&id).is_some_and(|pending| pending.is_dirty(id, &log));
+        let last = if is_dirty { Some(log.len()) } else { log.iter().rposition(|logged| changes(&logged.meta, id)) };
         let needs = order::dependencies(&log, &self.durable);
         let mut taken: Vec<bool> = log.iter().map(|l| wanted(&l.meta)).collect();
         for index in (0..log.len()).rev().filter(|i| taken[*i]).collect::<Vec<_>>() {
             order::with_dependencies(&needs, index, &mut taken);
         }
-        for (logged, taken) in log.into_iter().zip(taken) {
+        for (index, (logged, taken)) in log.into_iter().zip(taken).enumerate() {
             if taken {
                 self.durable.apply(&logged.meta);
             } else {
-                let flushed = logged.flushed || logged.meta.device == device;
+                let is_before = last.is_some_and(|last| index <= last);
+                let flushed = logged.flushed || is_before && logged.meta.device == device;
                 self.log.push(SimPendingName { flushed, ..logged });
             }
         }
         // The time of a write is later than one that was set before it.
         self.sync_content(id);
+    }
+
+    /// Writes the content of a file to the disk, where it is durable with the next metadata that is.
+    pub(super) fn write_out(&mut self, id: Id) {
+        let orders = self.live.get(id).is_some_and(|node| self.machine.volume(node.mount).orders);
+        let Some(pending) = self.pending.get(&id).filter(|_| orders) else { return };
+        let Some(last) = pending.versions.last().cloned() else { return };
+        let bytes = if pending.lost.is_empty() {
+            Arc::clone(&last.bytes)
+        } else {
+            let empty = SimBytes::default();
+            overlaid(&last.bytes, &pending.lost, self.durable.get(id).and_then(Node::bytes).unwrap_or(&empty))
+        };
+        let after = pending.forgotten + pending.versions.len();
+        let device = self.device_of(id).unwrap_or(1);
+        let what = SimOperation::WriteOut { id, content: Version { bytes, ..last }, after };
+        let meta = Meta { verb: "write out", device, time: self.machine.now(), what };
+        self.log.push(SimPendingName { meta: Arc::new(meta), flushed: false });
     }
 
     /// A process's call to sync the file system of `id`: on some it does nothing, and on some it fails.
@@ -267,6 +308,7 @@ impl Store {
     }
 
     fn sync_content(&mut self, id: Id) {
+        self.log.retain(|logged| !matches!(logged.meta.what, SimOperation::WriteOut { id: of, .. } if of == id));
         let Some(mut pending) = self.pending.remove(&id) else { return };
         let Some(last) = pending.versions.last().cloned() else { return };
         self.durable.copy_up(id, last.changed, &mut Vec::new());

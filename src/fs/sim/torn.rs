@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::disk::{Node, SimBytes};
-use super::store::{BLOCK, Version, block};
+use super::disk::{Node, SimBytes, Version};
+use super::store::{BLOCK, block};
 
 /// The variant in which nothing unsynced survives: always the first.
 pub(super) const LOST: usize = 0;

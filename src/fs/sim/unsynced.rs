@@ -40,6 +40,11 @@ impl Store {
                     self.put_node(&mut bytes, *id);
                     bytes.extend_from_slice(format!("{metadata:?}").as_bytes());
                 }
+                SimOperation::WriteOut { id, content, .. } => {
+                    self.put_node(&mut bytes, *id);
+                    bytes.extend_from_slice(&content.bytes.len().to_le_bytes());
+                    bytes.extend_from_slice(&content.bytes);
+                }
             }
         }
         for (id, pending) in &self.pending {

@@ -27,6 +27,8 @@ pub struct Profile {
     pub process: bool,
     /// Syncing few files one by one is quicker than syncing all.
     pub sync_each: bool,
+    /// Metadata becomes durable in the order in which it was changed.
+    pub orders: bool,
     /// Inodes have no birth time.
     pub no_births: bool,
     /// Inode numbers are reused.

@@ -29,7 +29,9 @@ pub fn generate(seed: u64) -> Scenario {
             return dice.among_folders(machine);
         }
         // No overlay counts as ext4, the one file system on which files are synced one by one.
-        let machine = Profile { contended, lower, sync_each: machine.sync_each && !lower, ..machine };
+        let sync_each = machine.sync_each && !lower;
+        let orders = sync_each && seed.is_multiple_of(2);
+        let machine = Profile { sync_each, orders, contended, lower, ..machine };
         let items = dice.items();
         let count = 1 + dice.below(5);
         let trouble = dice.trouble();
@@ -109,6 +111,7 @@ impl ScenarioDice {
         Profile {
             process: self.one_in(8),
             sync_each: self.one_in(3),
+            orders: false,
             no_births: self.one_in(8),
             reuse: self.one_in(6),
             cold: self.one_in(8),

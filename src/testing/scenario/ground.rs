@@ -30,6 +30,7 @@ fn new_ground(profile: Profile) -> SimFs {
     let made = machine.make_folders(ROOT).and_then(|()| {
         machine.volume(ROOT, |volume| {
             volume.sync_each = profile.sync_each;
+            volume.orders = profile.orders;
             volume.birth_times = !profile.no_births;
             volume.reuse_inodes = profile.reuse;
             volume.syncs_whole = !profile.fuse;

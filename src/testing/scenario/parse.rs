@@ -146,6 +146,7 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
         match word.as_str() {
             "process" => profile.process = true,
             "sync_each" => profile.sync_each = true,
+            "orders" => profile.orders = true,
             "no_births" => profile.no_births = true,
             "reuse" => profile.reuse = true,
             "cold" => profile.cold = true,

@@ -51,6 +51,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     let machine = scenario.machine;
     add(&|scenario| scenario.machine = super::data::Profile { process: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { sync_each: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { orders: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { no_births: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { reuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { cold: false, ..machine });

@@ -36,6 +36,7 @@ impl fmt::Display for Profile {
         let all = [
             (self.process, "process"),
             (self.sync_each, "sync_each"),
+            (self.orders, "orders"),
             (self.no_births, "no_births"),
             (self.reuse, "reuse"),
             (self.cold, "cold"),

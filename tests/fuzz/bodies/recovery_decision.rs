@@ -65,7 +65,7 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
 /// The recovery decision keeps what the document promises of it, whatever is found.
 pub(crate) fn run(data: &[u8]) {
     let mut bytes = Bytes(data);
-    let state = JournalState::ALL[usize::from(bytes.below(6))];
+    let state = JournalState::ALL[usize::from(bytes.below(7))];
     let back_on_crash = bytes.below(2) == 1;
     let count = bytes.below(6);
     let mut classes = Vec::new();
@@ -92,8 +92,13 @@ pub(crate) fn run(data: &[u8]) {
             assert!(!any(&[Class::Before, Class::Torn]), "forward over what speaks against it");
             assert!(done || !any(&[Class::Captured, Class::Unknown]), "forward over what is not known");
         }
-        RecoveryDecision::Drop => assert!(state == JournalState::Sealed && !evidence, "dropped with something swapped"),
+        RecoveryDecision::Drop => {
+            let is_early = matches!(state, JournalState::New | JournalState::Sealed);
+            assert!(is_early && !evidence, "dropped with something swapped");
+        }
         RecoveryDecision::Back => {
+            let evidence = evidence || any(&[Class::PutBack]);
+            assert!(state != JournalState::New || evidence, "back, and a mark, although nothing was swapped");
             let must =
                 state.is_undo() || matches!(state, JournalState::Check | JournalState::Contended) || back_on_crash;
             assert!(must || !any(&[Class::OnTop]), "back over a change");

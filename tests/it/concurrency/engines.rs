@@ -163,7 +163,7 @@ fn a_folder_that_is_moved_while_its_files_are_staged_is_noticed() {
         let (acting, acted) = (machine.clone(), AtomicBool::new(false));
         machine.set_hook(move |call| {
             // The journal has its name: everything is staged, nothing is swapped.
-            if call.verb == "rename" && call.path.ends_with(".journal") && !acted.swap(true, Ordering::Relaxed) {
+            if call.verb == "rename" && call.path.ends_with("journal.new") && !acted.swap(true, Ordering::Relaxed) {
                 acting.rename(format!("/w/{moved}"), "/w/elsewhere").unwrap();
                 let place = format!("/w/{moved}");
                 match left {

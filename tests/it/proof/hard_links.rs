@@ -73,7 +73,7 @@ fn a_write_through_another_name_does_not_change_what_an_undo_brings_back() {
 fn without_a_copy_it_is_lost() {
     let without = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(Arc::clone(&fs));
-        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal.new");
         let unlink = move |call: &FaultCall| {
             let folder = fs.open_folder(call.path.parent().unwrap()).unwrap();
             fs.unlink(Name::new(&folder, "000000.original")).unwrap();

@@ -136,7 +136,7 @@ fn what_a_rollback_kept_under_a_journal_that_was_deleted_waits_for_a_person() {
     // What a check wrote goes aside before the originals go back, and to `kept/` after them.
     let (sim, folder) = killed_before("journal", &edits());
     sim.create(format!("{folder}/000000.kept"), "of the check").unwrap();
-    assert!(!sim.exists(format!("{folder}/journal")));
+    sim.delete(format!("{folder}/journal.new")).unwrap();
     let waits = engine(&sim, 3).status().unwrap().interrupted.remove(0);
     assert_eq!(waits.action.as_str(), "wait", "{waits:?}");
     engine(&sim, 3).apply(&Request::new().create("c", "c"), Run::default()).unwrap();
@@ -146,6 +146,7 @@ fn what_a_rollback_kept_under_a_journal_that_was_deleted_waits_for_a_person() {
 #[test]
 fn a_folder_that_cannot_be_swept_stops_no_other_recovery() {
     let (sim, unfinished) = killed_before("journal", &edits());
+    sim.delete(format!("{unfinished}/journal.new")).unwrap();
     let id = Path::new(&unfinished).file_name().unwrap().to_str().unwrap().to_owned();
     // Whatever it is, it is not txedit's to delete.
     sim.make_folders(format!("/w/.txedit/trash/{id}/d")).unwrap();
@@ -181,7 +182,8 @@ fn what_was_swapped_under_a_journal_that_was_deleted_waits_for_a_person() {
 
 #[test]
 fn what_was_only_staged_without_a_journal_is_swept() {
-    let (sim, _) = killed_before("journal", &edits());
+    let (sim, folder) = killed_before("journal", &edits());
+    sim.delete(format!("{folder}/journal.new")).unwrap();
     assert!(engine(&sim, 3).recover(None, RecoverOptions::default()).unwrap().is_empty());
     assert_eq!(engine(&sim, 3).status().unwrap().interrupted.len(), 0);
     assert_eq!(texts(&sim), some(["old a", "old b"]));

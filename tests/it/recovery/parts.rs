@@ -131,7 +131,7 @@ fn a_state_folder_on_another_file_system_than_the_root_is_refused() {
 #[test]
 fn what_was_staged_and_never_named_goes_with_the_next_commit_there() {
     let sim = machine();
-    killed(&sim, |call| call.path.ends_with(".journal"));
+    killed(&sim, |call| call.path.ends_with("journal.new"));
     let [left] = &in_section(&sim, ".txedit/parts")[..] else { panic!("one part is left") };
     // The first one moves what is left of it in `txn/` to the trash, from which the next deletes it.
     for (process, new) in [(2, "older"), (3, "oldest"), (4, "eldest old")] {
@@ -164,7 +164,7 @@ fn what_another_workspace_has_staged_there_stays() {
     let sim = machine();
     sim.make_folders("/w/inner").unwrap();
     sim.mount("/w/inner/n").unwrap();
-    sim.set_hook(|call| if call.path.ends_with(".journal") { Action::Kill } else { Action::Continue });
+    sim.set_hook(|call| if call.path.ends_with("journal.new") { Action::Kill } else { Action::Continue });
     let request = Request::new().create("n/new", "new\n").create("b", "new\n");
     engine_at(&sim, 1, "/w/inner").apply(&request, Run::default()).unwrap_err();
     sim.clear_hook();

@@ -311,6 +311,7 @@ fn word(corrupt: &Corrupt) -> &'static str {
     match corrupt {
         Corrupt::Torn { .. } => "torn",
         Corrupt::Digest { .. } => "digest",
+        Corrupt::NoLine { .. } => "no line",
         Corrupt::Unexpected { .. } => "unexpected",
         Corrupt::Version(_) => "version",
     }

@@ -16,7 +16,7 @@ use crate::fs::{FileKind, Name, Rename};
 use crate::index::EntryIndex;
 use crate::journal::recover::Observed;
 use crate::journal::recover::settled::may_be_gap;
-use crate::journal::{SwapMethod, kept_name, out_name, slot_name};
+use crate::journal::{JournalState, SwapMethod, kept_name, out_name, slot_name};
 
 impl TransactionFolder<'_> {
     /// Exchanges a slot and a target step by step. It is its own reverse.
@@ -123,6 +123,22 @@ impl TransactionFolder<'_> {
         }
         let out = self.see(Name::new(self.slots_of(entry), &out_name(entry)))?;
         Ok((self.workspace().protocol.settled)(observed, out))
+    }
+
+    /// The state of the journal. One that is `journal.new` since its next name was lost is that of the next one where a name
+    /// has come out of its place.
+    pub(crate) fn evident_state(&self) -> Result<JournalState> {
+        let state = self.journal_state;
+        if state != JournalState::New || self.journal.header.swap == SwapMethod::Exchange {
+            return Ok(state);
+        }
+        for entry in self.journal.entries.indices() {
+            let out = out_name(entry);
+            if self.workspace().stat(Name::new(self.slots_of(entry), &out))?.is_some() {
+                return Ok(JournalState::Sealed);
+            }
+        }
+        Ok(state)
     }
 
     /// Ends or reverses what a crash, or a failure, has left of a swap. Returns false if another program took the name of the

@@ -129,7 +129,8 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
     }
     let syncs_folders = magic != FUSE || PASS_ON_SYNCS.contains(&name.as_str());
     let keeps_numbers = magic != OVERLAY;
-    Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders, keeps_numbers })
+    let orders = magic == EXT4 && has_journal(&device_of(folder)?);
+    Ok(FileSystem { name, local, sync_each: magic == EXT4, orders, syncs_whole, syncs_folders, keeps_numbers })
 }
 
 /// The entry of a mount in the mount table: `major:minor` of its file system, and the type.
@@ -184,6 +185,12 @@ pub(super) fn power_loss(folder: &File) -> io::Result<PowerLossFacts> {
         _ => true,
     };
     Ok(PowerLossFacts { name: None, renames_survive })
+}
+
+/// The device of a file system that has one of its own, as `major:minor`.
+fn device_of(folder: &File) -> io::Result<String> {
+    let device = stat::of(folder)?.device;
+    Ok(format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device)))
 }
 
 /// Returns whether the ext4 on a device, `major:minor`, has a journal: then there is a thread that writes it.

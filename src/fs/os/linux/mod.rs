@@ -13,6 +13,7 @@ mod list;
 mod open;
 mod project;
 mod stat;
+mod write_out;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -118,6 +119,10 @@ impl System for Linux {
 
     fn groups(&self) -> io::Result<Option<Vec<u32>>> {
         facts::groups()
+    }
+
+    fn write_out(&self, file: &File) -> io::Result<()> {
+        write_out::write_out(file)
     }
 
     fn sync_file_system(&self, folder: &File) -> io::Result<()> {

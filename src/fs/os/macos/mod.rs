@@ -96,6 +96,7 @@ impl System for MacOs {
             local: found.f_flags & libc::MNT_LOCAL.cast_unsigned() != 0,
             name: type_of(&found),
             sync_each: false,
+            orders: false,
             syncs_whole: false,
             syncs_folders: true,
             keeps_numbers: true,

@@ -25,7 +25,7 @@ fn apply(engine: &Engine, request: &Value) -> txedit::Result<txedit::Report> {
 /// An engine in whose first `times` commits somebody adds a line to `a` when everything is staged.
 fn written(workspace: &Workspace, times: u64, settings: Settings) -> (Engine, Arc<FaultFs>) {
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
-    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal.new");
     for time in 1..=times {
         let path = workspace.path("a");
         let add = move |_: &FaultCall| append(&path, &format!("line {time}\n"));

@@ -256,9 +256,10 @@ pub(super) fn is_swap(call: &FaultCall) -> bool {
     call.operation == FaultOperation::Rename && call.to.as_deref().is_some_and(|to| inside(&call.path) != inside(to))
 }
 
-/// Whether a journal is renamed: its name is its state.
+/// Whether the state of a transaction changes after its first swap: the name of its journal is its state.
 fn is_state(call: &FaultCall) -> bool {
-    let journal = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal"));
+    let is_journal = |name: &str| name.starts_with("journal") && name != "journal.new";
+    let journal = |path: &Path| path.file_name().is_some_and(|name| is_journal(&name.to_string_lossy()));
     call.operation == FaultOperation::Rename && journal(&call.path)
 }
 

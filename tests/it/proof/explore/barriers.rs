@@ -16,6 +16,12 @@ pub(crate) fn file_by_file(script: &Script) -> Script {
     script.clone().on(|volume| volume.sync_each = true).named("file by file")
 }
 
+/// The same script on a file system that makes metadata durable in the order in which it was changed.
+pub(crate) fn in_order(script: &Script) -> Script {
+    let ext4 = |volume: &mut Volume| (volume.sync_each, volume.orders) = (true, true);
+    script.clone().on(ext4).named("in order")
+}
+
 /// The same script where a sync of the file system does nothing.
 pub(crate) fn as_on_fuse(script: &Script) -> Script {
     script.clone().on(|volume| volume.syncs_whole = false).named("as on FUSE")
@@ -90,16 +96,17 @@ fn crashes_of_a_commit_of_many_files_on_fuse_leave_old_or_new() {
     }
 }
 
-/// A commit whose syncs of these paths, from the `first` on, sync nothing must be noticed.
+/// A commit, of which each file is synced by itself, whose syncs of these paths, from the `first` on, sync nothing must be
+/// noticed.
 fn is_caught_without(script: &Script, first: u64, is_left_out: fn(&Path) -> bool) {
-    let script = file_by_file(script).disturb(move |_, role, fs| {
+    let script = script.clone().disturb(move |_, role, fs| {
         if role == Role::Recover {
             return fs;
         }
         let faults = FaultFs::new(fs);
         let matches = move |call: &txedit::fs::fault::FaultCall| {
             assert_ne!(call.operation, FaultOperation::SyncFileSystem, "a barrier of the other kind");
-            call.operation == FaultOperation::Sync && is_left_out(&call.path)
+            matches!(call.operation, FaultOperation::Sync | FaultOperation::WriteOut) && is_left_out(&call.path)
         };
         faults.add(Rule::pretend(first).matching(matches).from_then_on());
         Arc::new(faults)
@@ -120,22 +127,31 @@ fn is_transaction(path: &Path) -> bool {
 
 #[test]
 fn a_missing_sync_of_a_staged_file_is_noticed() {
-    is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "000000"));
+    is_caught_without(&file_by_file(&scripts::edit()), 1, |path| ends_in(path, "000000"));
 }
 
 #[test]
 fn a_missing_sync_of_the_transactions_folder_is_noticed() {
-    is_caught_without(&scripts::edit(), 1, is_transaction);
+    is_caught_without(&file_by_file(&scripts::edit()), 1, is_transaction);
 }
 
 #[test]
 fn a_missing_sync_of_the_folder_of_transactions_is_noticed() {
-    is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "txn"));
+    is_caught_without(&file_by_file(&scripts::edit()), 1, |path| ends_in(path, "txn"));
 }
 
 #[test]
 fn missing_syncs_of_the_second_barrier_are_noticed() {
     // A rename is one operation on two folders: the sync of either makes it durable here, so both are left out.
     let either = |path: &Path| is_transaction(path) || path == Path::new("/w");
-    is_caught_without(&scripts::edit(), 2, either);
+    is_caught_without(&file_by_file(&scripts::edit()), 2, either);
+}
+
+/// One sync makes everything durable that was written out, and each metadata before it.
+#[test]
+fn what_is_not_written_out_in_order_is_noticed() {
+    let edit = in_order(&scripts::edit());
+    is_caught_without(&edit, 1, |path| ends_in(path, "000000"));
+    is_caught_without(&edit, 1, |path| ends_in(path, "journal.new"));
+    is_caught_without(&edit, 1, is_transaction);
 }

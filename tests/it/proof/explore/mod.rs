@@ -15,7 +15,7 @@ pub(crate) mod stepwise;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use barriers::{as_on_fuse, file_by_file};
+pub(crate) use barriers::{as_on_fuse, file_by_file, in_order};
 use txedit::testing::{Explored, Explorer, Script};
 
 use crate::support::is_full;
@@ -46,10 +46,12 @@ pub(crate) fn so_far(found: &Explored) -> usize {
     TOTAL.fetch_add(found.worlds, Ordering::Relaxed) + found.worlds
 }
 
-/// Explores a script with barriers that sync the file system, and with barriers that sync file by file.
+/// Explores a script with barriers that sync the file system, with barriers that sync file by file, and with those that rest
+/// on the order of metadata.
 fn explore(script: &Script) {
     explore_once(script);
     explore_once(&file_by_file(script));
+    explore_once(&in_order(script));
 }
 
 pub(crate) fn explore_once(script: &Script) -> Explored {

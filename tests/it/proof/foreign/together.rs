@@ -97,14 +97,16 @@ fn inodes_told_by_their_number_alone_are_noticed() {
 #[test]
 fn a_failed_sync_that_goes_unnoticed_is_noticed() {
     use txedit::testing::internals::commit::forward;
-    use txedit::testing::internals::commit::step::{OnFailure, StepPhase};
+    use txedit::testing::internals::commit::step::{Barrier, CommitStep, OnFailure, StepPhase};
     // The commit goes on although its first barrier failed, and the pages are lost.
     let commit = |n, durable| {
         let mut phases = forward::commit(n, durable);
-        let barrier = phases[0].steps.len() - n - 1;
-        let steps = phases[0].steps.split_off(barrier);
-        let ignored = StepPhase { on_failure: OnFailure::Warn, steps };
-        phases.insert(1, ignored);
+        let first = CommitStep::Barrier(Barrier::First);
+        let barrier = phases[0].steps.iter().position(|step| *step == first).unwrap();
+        let steps = phases[0].steps.split_off(barrier + 1);
+        phases[0].steps.pop();
+        phases.insert(1, StepPhase { on_failure: OnFailure::Warn, steps: vec![first] });
+        phases.insert(2, StepPhase { on_failure: OnFailure::Forget, steps });
         phases
     };
     let protocol: &'static Protocol = Box::leak(Box::new(Protocol { commit, ..PROTOCOL }));

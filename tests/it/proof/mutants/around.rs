@@ -78,7 +78,7 @@ fn beside_a_writer(attempts: usize, is_parallel: bool) -> (Result<Report>, Vec<S
     machine.kill(1);
     let faults = FaultFs::new(Arc::new(machine.process(2)));
     let faults = Arc::new(if is_parallel { faults.in_parallel() } else { faults });
-    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal.new");
     let acting = machine.clone();
     faults.add(Rule::before(1, move |_| acting.append("/w/a", b"a line\n").unwrap()).matching(named));
     let engine = engine(faults.clone(), "/w").with_attempts(attempts);

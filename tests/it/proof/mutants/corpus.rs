@@ -99,11 +99,10 @@ fn without_giving_back() -> Player {
 fn without_a_sync_of_a_found_state_folder() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
-        let names = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
-        let is_journal_named = seen(&faults, names);
+        let is_journal_there = seen(&faults, |call| call.path.ends_with("journal.new"));
         let syncs =
             move |call: &FaultCall| call.operation == FaultOperation::Sync && call.path == Path::new("/w/.txedit");
-        faults.add(Rule::pretend(1).matching(move |call| syncs(call) && is_journal_named()).from_then_on());
+        faults.add(Rule::pretend(1).matching(move |call| syncs(call) && is_journal_there()).from_then_on());
         Arc::new(faults)
     })
 }
@@ -173,12 +172,12 @@ fn with_every_file_old() -> Player {
 fn without_copies() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(Arc::clone(&fs));
-        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let written = |call: &FaultCall| call.operation == FaultOperation::Create && call.path.ends_with("journal.new");
         let unlink = move |call: &FaultCall| {
             let folder = fs.open_folder(call.path.parent().unwrap()).unwrap();
             drop(fs.unlink(Name::new(&folder, "000000.original")));
         };
-        faults.add(Rule::before(1, unlink).matching(named).from_then_on());
+        faults.add(Rule::before(1, unlink).matching(written).from_then_on());
         Arc::new(faults)
     })
 }

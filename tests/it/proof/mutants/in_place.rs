@@ -25,7 +25,7 @@ fn a_copy_that_is_not_durable_before_the_file_is_overwritten_is_noticed() {
 }
 
 #[test]
-fn a_file_overwritten_before_the_journal_has_its_name_is_noticed() {
+fn a_file_overwritten_before_the_journal_is_written_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let is_swap = |step: &CommitStep| matches!(step, CommitStep::Swap(_));
@@ -36,7 +36,7 @@ fn a_file_overwritten_before_the_journal_has_its_name_is_noticed() {
         let prepare = &mut phases[0].steps;
         // No look at the target afterwards: it would not be as it was read.
         prepare.retain(|step| !matches!(step, CommitStep::VerifyTarget(_)));
-        let at = prepare.iter().position(|step| *step == CommitStep::NameJournal).unwrap();
+        let at = prepare.iter().position(|step| *step == CommitStep::WriteJournal).unwrap();
         prepare.splice(at..at, swaps);
         phases
     };

@@ -127,8 +127,9 @@ fn both_named(protocol: &'static Protocol) -> (Workspace, Both) {
     (scratch, (one, other))
 }
 
+/// It is found once it is written: before, it is torn.
 fn names_its_journal(call: &FaultCall) -> bool {
-    call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("journal"))
+    call.operation == FaultOperation::WriteAt && call.path.ends_with("journal.new")
 }
 
 /// A copied entry that has the key may be the request: it is not taken for one that is at work.

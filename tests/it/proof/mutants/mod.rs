@@ -4,7 +4,8 @@
 //! | what is broken | rule | noticed by |
 //! |---|---|---|
 //! | barrier 1 left out; a target touched before it | J4 | crash |
-//! | the journal changes after its seal; not synced; named before it is synced | J1, J2 | crash |
+//! | the journal changes after its seal; named before barrier 1; named late or never; torn, it waits for a person | J1, J2 | crash, a damaged medium; [`named`] |
+//! | a new journal dropped unseen; marked when it is dropped; reported before that is durable | J7, J9 | crash, a sync that fails, somebody who removes a file; [`named`] |
 //! | the undo state written into the journal | J2 | crash: it no longer verifies |
 //! | swaps rolled back without an undo state; before it is durable | J6 | two foreign writers in a recovery, crash |
 //! | an undo that becomes done | J6 | the same |
@@ -86,6 +87,7 @@ mod in_place;
 mod keys;
 mod late;
 mod meanwhile;
+mod named;
 mod played;
 mod recovered;
 mod scenes;
@@ -182,23 +184,6 @@ fn a_commit_without_barrier_one_is_noticed() {
 }
 
 #[test]
-fn a_journal_that_is_not_synced_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::SyncJournal);
-    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
-}
-
-#[test]
-fn a_journal_named_before_it_is_synced_is_noticed() {
-    let commit = |n, terms| {
-        let mut phases = forward::commit(n, terms);
-        phases[0].steps =
-            exchanged(std::mem::take(&mut phases[0].steps), CommitStep::SyncJournal, CommitStep::NameJournal);
-        phases
-    };
-    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
-}
-
-#[test]
 fn a_target_touched_before_barrier_one_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
@@ -268,13 +253,13 @@ fn originals_moved_out_of_history_are_noticed() {
                 })
                 .from_then_on(),
         );
-        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let written = |call: &FaultCall| call.operation == FaultOperation::Create && call.path.ends_with("journal.new");
         let unlink = move |_: &FaultCall| {
             let Some(path) = moved.lock().unwrap().take() else { return };
             let folder = fs.open_folder(path.parent().unwrap()).unwrap();
             fs.unlink(txedit::fs::Name::new(&folder, path.file_name().unwrap())).unwrap();
         };
-        faults.add(Rule::before(1, unlink).matching(named).from_then_on());
+        faults.add(Rule::before(1, unlink).matching(written).from_then_on());
         Arc::new(faults)
     };
     is_caught(&scripts::edit_and_undo().disturb(moves));

@@ -17,7 +17,7 @@ use super::{broken, in_the_way, phases_without, without};
 use crate::proof::explore::scripts;
 
 /// The protocol comes through a scene, and a broken one does not.
-fn tells_apart(scene: impl Fn(&'static Protocol) -> Scene, mutant: Protocol) {
+pub(super) fn tells_apart(scene: impl Fn(&'static Protocol) -> Scene, mutant: Protocol) {
     scene(&PROTOCOL).unwrap_or_else(|broken| panic!("{broken}"));
     let noticed = scene(broken(mutant)).expect_err("the mutant was not noticed");
     eprintln!("{noticed}");

@@ -18,6 +18,7 @@ use crate::proof::explore::scripts::{self, creates, makes, removes, replaces, re
 
 mod kept;
 mod lost;
+mod named;
 mod torn;
 
 pub(super) use kept::{
@@ -27,6 +28,7 @@ pub(super) use kept::{
 pub(super) use lost::{
     a_report_on_ext4, an_adopted_journal, an_original_that_was_not_durable, sections_removed, staged_in_two_calls,
 };
+pub(super) use named::{a_barrier_that_failed, a_drop_that_comes_back, a_journal_that_is_damaged};
 pub(super) use torn::written_into_a_new_file_that_is_rolled_back;
 
 /// What a scene came to, or the promise that was broken.
