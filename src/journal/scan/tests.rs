@@ -229,5 +229,5 @@ fn a_read_error_is_not_corruption() {
 fn a_line_without_an_end_is_not_read_to_its_end() {
     let endless = io::BufReader::new(io::Read::take(io::repeat(b'x'), 1 << 40));
     let error = read(endless).unwrap_err();
-    assert!(matches!(error, UnreadableJournal::Corrupt(Corrupt::Unexpected { line: 1, .. })), "{error}");
+    assert!(matches!(error, UnreadableJournal::Corrupt(Corrupt::NoLine { line: 1, .. })), "{error}");
 }
