@@ -188,3 +188,15 @@ fn what_was_only_staged_without_a_journal_is_swept() {
     assert_eq!(engine(&sim, 3).status().unwrap().interrupted.len(), 0);
     assert_eq!(texts(&sim), some(["old a", "old b"]));
 }
+
+/// A power loss can take the rename in which a journal lost its first name, and not the next one.
+#[test]
+fn a_first_name_beside_a_later_one_counts_for_nothing() {
+    for (other, action) in [("journal.new", "committed"), ("journal.undo", "left")] {
+        let (sim, folder) = killed_before("journal.done", &edits());
+        sim.create(format!("{folder}/{other}"), sim.read(format!("{folder}/journal")).unwrap()).unwrap();
+        let done = recover(&sim, Decision::Table);
+        assert_eq!(done.action.as_str(), action, "{done:?}");
+        assert_eq!(texts(&sim), some(["new a", "new b"]));
+    }
+}
