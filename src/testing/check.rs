@@ -291,8 +291,8 @@ impl Promise {
             let rejected = before.rejected.iter().filter(|_| precious.may_be_late);
             // A copy of what is to be overwritten is of no use before the journal: it is where it was.
             let unnamed = before.unnamed.iter().filter(|_| self.overwritten.is_empty());
-            let had = before.in_reach().chain(&before.slots).chain(unnamed).chain(rejected);
-            let had = had.into_iter().any(|entry| precious.is(entry));
+            let mut there = before.in_reach().chain(&before.slots).chain(unnamed).chain(rejected);
+            let had = there.any(|entry| precious.is(entry));
             if had && !precious.is_in_reach(after, required) {
                 return Err(format!("{precious} is out of reach"));
             }

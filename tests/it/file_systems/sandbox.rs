@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::is_without;
+use crate::support::mounts::{self, Kind};
 
 /// The error, the calls that get it, and behind them what the program is called with.
 const REFUSED: &str = "TXEDIT_TEST_REFUSED";
@@ -19,7 +20,7 @@ const REFUSED: &str = "TXEDIT_TEST_REFUSED";
 const PROGRAM: &str = "TXEDIT_TEST_PROGRAM";
 
 /// The calls by their names.
-const CALLS: [(&str, libc::c_long); 8] = [
+const CALLS: [(&str, libc::c_long); 9] = [
     ("openat2", libc::SYS_openat2),
     ("statx", libc::SYS_statx),
     ("copy_file_range", libc::SYS_copy_file_range),
@@ -28,6 +29,7 @@ const CALLS: [(&str, libc::c_long); 8] = [
     ("renameat2", libc::SYS_renameat2),
     ("linkat", libc::SYS_linkat),
     ("syncfs", libc::SYS_syncfs),
+    ("sync_file_range", libc::SYS_sync_file_range),
 ];
 
 /// Started once more by [`refusing`]: gives up the calls for good, and becomes the program.
@@ -160,4 +162,19 @@ fn calls_that_the_promise_needs_are_named_and_nothing_is_changed() {
             assert!(told(&output).contains("exchange") && !told(&output).contains("os error"), "{}", told(&output));
         }
     }
+}
+
+/// Only an ext4 with a journal has contents written out.
+#[test]
+fn contents_that_cannot_be_written_out_are_synced() {
+    mounts::with(Kind::Ext4, |root| {
+        fs::write(root.join("a"), "0\n").unwrap();
+        // The first commit syncs the whole file system.
+        for (number, error) in [libc::ENOSYS, libc::ENOSYS, libc::EPERM].into_iter().enumerate() {
+            let (old, new) = (number.to_string(), (number + 1).to_string());
+            let output = refusing(error, "sync_file_range", root, &["replace", &old, &new, "--json"]);
+            assert!(json_of(&output).1, "{}", told(&output));
+            assert_eq!(fs::read_to_string(root.join("a")).unwrap(), format!("{new}\n"));
+        }
+    });
 }
