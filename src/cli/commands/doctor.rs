@@ -236,7 +236,7 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>, guarantee: Option<Guarant
             found.renames_survive,
             false,
             "a rename survives a power loss whole or not at all",
-            "the file system has no journal, or none that can be detected: all or nothing holds against kill -9, not against power loss",
+            without_a_journal(found),
         ),
         births(found, guarantee),
         fact(
@@ -255,6 +255,16 @@ fn facts(found: &Guarantees, swap: Option<SwapMethod>, guarantee: Option<Guarant
         ),
         fact("attributes", found.attributes, false, "files have extended attributes", "there are none to preserve"),
     ]
+}
+
+fn without_a_journal(found: &Guarantees) -> &'static str {
+    if found.file_system.name == "overlay" {
+        "its upper layer has no journal, or is out of sight: all or nothing holds against kill -9; against power loss only if \
+         that layer's file system has a journal"
+    } else {
+        "the file system has no journal, or none that can be detected: all or nothing holds against kill -9, not against power \
+         loss"
+    }
 }
 
 fn steps(found: &Guarantees, guarantee: Option<Guarantee>, durability: Durability) -> Vec<String> {

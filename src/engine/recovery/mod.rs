@@ -91,6 +91,10 @@ pub(crate) fn recover_one(
         }
         transaction.write_adopted().map_err(required)?;
     }
+    if options.decision == Wish::Forward && transaction.evident_state()? == JournalState::New {
+        // It is refused if nothing was swapped: then no file may be said to be half-way.
+        choose(&transaction, &transaction.classes(run.cancel)?, Wish::Forward).map_err(|e| e.of_transaction(id))?;
+    }
     // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
@@ -185,7 +189,9 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
         },
         // Nor is it needed: whoever asked for it can send it again.
         Wish::Forward if journal_state == JournalState::New && table == RecoveryDecision::Drop => {
-            cannot_finish("it was interrupted before anything was swapped, and its new contents may be incomplete")
+            let why = "it was interrupted before anything was swapped, and its new contents may be incomplete";
+            let recover = NextStep::Recover { id: Some(transaction.journal.header.id.clone()) };
+            cannot_finish(why).map_err(|error: Error| error.next_instead([recover].into_iter()))
         }
         Wish::Forward if transaction.journal_state == JournalState::Contended => cannot_finish(
             "it was interrupted while another program was writing, and its new contents may be incomplete",

@@ -113,8 +113,7 @@ pub(crate) fn examine(
         read_of_journal(&state.workspace, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
     let status = match found {
         None if sweep::holds_originals(&state.workspace, &folder, &stat)? => {
-            let gone = "its journal is gone, and files may be new: its folder has old contents, in slots by number";
-            JournalStatus::Damaged(gone.to_owned())
+            JournalStatus::Damaged(without_journal(&state.workspace, &folder)?)
         }
         None => JournalStatus::Unfinished,
         Some(Err(problem)) => JournalStatus::Damaged(problem.to_string()),
@@ -124,6 +123,13 @@ pub(crate) fn examine(
         }
     };
     Ok((status, Some(folder)))
+}
+
+/// Says of a folder with old contents that no journal tells about them.
+fn without_journal(workspace: &Workspace, folder: &Handle) -> Result<String> {
+    let names = workspace.list(folder)?;
+    let why = if journals(&names).is_empty() { "is gone" } else { "is torn" };
+    Ok(format!("its journal {why}, and files may be new: its folder has old contents, in slots by number"))
 }
 
 /// As [`examine`], for what a person has decided: a process that only examines the transaction, as `status` does, holds

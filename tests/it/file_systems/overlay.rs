@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
+use txedit::testing::internals::fs::probe;
 use txedit::wire::request;
 use txedit::{Engine, Error, ErrorKind, Outcome, PathRule, RecoverOptions, Report};
 
@@ -267,4 +268,26 @@ fn a_folder_that_an_overlay_does_not_move_blames_nobody() {
             assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
         });
     });
+}
+
+/// What a power loss leaves of an overlay depends on where its upper layer is.
+#[test]
+fn an_overlay_survives_what_its_upper_layer_does() {
+    if is_without("names of file systems") {
+        return;
+    }
+    for (kind, survives) in [(Kind::NoJournal, false), (Kind::Ext4, true)] {
+        mounts::with(kind, |upper| {
+            for folder in ["root", "lower", "upper", "work"] {
+                fs::create_dir(upper.join(folder)).unwrap();
+            }
+            let [root, lower, layer, work] =
+                ["root", "lower", "upper", "work"].map(|name| upper.join(name).to_str().unwrap().to_owned());
+            let layers = format!("lowerdir={lower},upperdir={layer},workdir={work}");
+            run("mount", ["-t", "overlay", "-o", &layers, "txedit", &root]).unwrap();
+            let found = probe::guarantees(Path::new(&root));
+            run("umount", [&root]).unwrap();
+            assert_eq!(found.unwrap().renames_survive, survives);
+        });
+    }
 }

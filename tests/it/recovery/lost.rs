@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
 use txedit::report::Recovered;
-use txedit::{Decision, Edit, Engine, ErrorKind, RecoverOptions, Request, Run, Settings};
+use txedit::{Decision, Edit, Engine, ErrorKind, NextStep, Outcome, RecoverOptions, Request, Run, Settings};
 
 pub(super) fn engine(sim: &SimFs, process: u32) -> Engine {
     engine_at(sim, process, "/w")
@@ -178,6 +178,29 @@ fn what_was_swapped_under_a_journal_that_was_deleted_waits_for_a_person() {
     let done = recover(&sim, Decision::Discard);
     assert_eq!(done.action.as_str(), "discarded", "{done:?}");
     assert_eq!(sim.read(format!("{}/000000", folder.replace("/txn/", "/kept/"))).unwrap(), b"old a");
+}
+
+#[test]
+fn what_was_swapped_under_a_journal_that_is_torn_is_said_to_be() {
+    let (sim, folder) = killed_before("w/b", &edits());
+    let journal = sim.read(format!("{folder}/journal")).unwrap();
+    sim.delete(format!("{folder}/journal")).unwrap();
+    sim.create(format!("{folder}/journal.new"), &journal[..journal.len() - 20]).unwrap();
+    let waits = engine(&sim, 3).status().unwrap().interrupted.remove(0);
+    assert!(waits.action.as_str() == "wait" && waits.reason().contains("its journal is torn"), "{waits:?}");
+}
+
+#[test]
+fn what_was_never_swapped_cannot_be_finished_and_no_file_is_said_to_be_new() {
+    let (sim, _) = killed_before("journal", &edits());
+    let engine = engine(&sim, 3);
+    let id = engine.status().unwrap().interrupted[0].id.clone();
+    let forward = RecoverOptions::new().decision(Decision::Forward);
+    let error = engine.recover(Some(&id), forward).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error}");
+    assert_eq!((error.transaction(), texts(&sim)), (Some(&*id), some(["old a", "old b"])));
+    assert!(matches!(error.next_steps(), [NextStep::Recover { id: Some(to) }] if *to == id), "{error:?}");
+    assert_eq!(recover(&sim, Decision::Table).action.as_str(), "dropped");
 }
 
 #[test]

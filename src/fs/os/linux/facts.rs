@@ -175,6 +175,11 @@ pub(super) fn moves_folders(folder: &File) -> io::Result<bool> {
 pub(super) fn power_loss(folder: &File) -> io::Result<PowerLossFacts> {
     let renames_survive = match magic(folder)? {
         VFAT | EXFAT => false,
+        // A container does not see where the upper layer is.
+        OVERLAY => match upper_layer(stat::of(folder)?.mount) {
+            Some(upper) => power_loss(&upper)?.renames_survive,
+            None => false,
+        },
         EXT4 => {
             let Some((device, kind)) = mounted(stat::of(folder)?.mount) else {
                 return Ok(PowerLossFacts { name: None, renames_survive: false });
@@ -185,6 +190,15 @@ pub(super) fn power_loss(folder: &File) -> io::Result<PowerLossFacts> {
         _ => true,
     };
     Ok(PowerLossFacts { name: None, renames_survive })
+}
+
+/// The folder that an overlay writes to, where its path can be followed.
+fn upper_layer(mount: u64) -> Option<File> {
+    let [.., options] = mount_entry(mount)?;
+    // One with a character that the table escapes is not looked for.
+    let path = options.split(',').find_map(|option| option.strip_prefix("upperdir="))?;
+    let upper = File::open(Some(path).filter(|path| !path.contains('\\'))?).ok()?;
+    upper.metadata().is_ok_and(|upper| upper.is_dir()).then_some(upper)
 }
 
 /// The device of a file system that has one of its own, as `major:minor`.
