@@ -78,6 +78,8 @@ pub struct Protocol {
     pub have_entries: fn(usize, &[Option<FileIndex>]) -> bool,
     /// Whether the folder at a path is one of those that were made there again, by path and identity: [`is_made_again`].
     pub is_made_again: fn(&PlacedFolders, &(PathBuf, Identity)) -> bool,
+    /// The most files that are synced one by one where there is a choice: [`limits::SYNC_EACH_UP_TO`].
+    pub sync_each_up_to: usize,
     /// The bytes of a transaction that count against the retention limit of history: [`room_for`].
     pub room_for: fn(bool, u64) -> u64,
 }
@@ -111,6 +113,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_before,
     have_entries,
     is_made_again,
+    sync_each_up_to: limits::SYNC_EACH_UP_TO,
     room_for,
 };
 

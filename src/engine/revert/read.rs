@@ -20,7 +20,6 @@ use crate::fs::{FileKind, Metadata, Name};
 use crate::index::{EntryIndex, IndexVec};
 use crate::journal::reverse::PresentTarget;
 use crate::journal::{original_name, slot_name};
-use crate::limits;
 use crate::path::RelPath;
 use crate::plan::SourceId;
 
@@ -55,7 +54,8 @@ impl Engine {
             let place = &places[entry];
             let mut snapshot = self.snapshot_of(&record.path, place, parents, run)?;
             // As many handles as a process may have open would not do for all.
-            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > self.workspace.protocol.sync_each_up_to)
+            {
                 snapshot.file = None;
             }
             let state = snapshot.as_ref().map(Snapshot::state);
@@ -173,7 +173,7 @@ impl Engine {
                 let is_captured = !is_copied && late_writes::is_captured(&self.workspace, folder, record, &stat)?;
                 return Err(damaged(if is_captured { CAPTURED } else { WRITTEN_LATE }));
             }
-            if reversal.entries.len() > limits::SYNC_EACH_UP_TO {
+            if reversal.entries.len() > self.workspace.protocol.sync_each_up_to {
                 snapshot.file = None;
             }
             let source = SourceFile {

@@ -37,6 +37,11 @@ impl Snapshot {
         FileState { digest: self.digest, size: self.stat.size, mode, access: Some(access) }
     }
 
+    /// Returns whether it is a file that is not open.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.file.is_none() && !self.is_link()
+    }
+
     /// Returns whether it is a symlink, whose content is its target.
     pub(crate) fn is_link(&self) -> bool {
         self.stat.kind == FileKind::Symlink

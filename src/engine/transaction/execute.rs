@@ -82,6 +82,9 @@ pub(crate) fn commit(
     };
     // A check may write anywhere: only a sync of the file system covers what it makes of the new files.
     let each = durable && !terms.checked && places.is_empty() && syncs_each(state, &prepared)?;
+    if each {
+        prepared.open_originals(&state.workspace)?;
+    }
     let staging = Staging::begin((state, places), &prepared, &source)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
@@ -133,7 +136,7 @@ fn tell_overwritten(files: &mut [FileReport], prepared: &Prepared) {
 
 /// Returns whether syncing each file is quicker here than syncing the file system.
 fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
-    if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
+    if state.fresh || prepared.plan.entries.len() > state.workspace.protocol.sync_each_up_to {
         return Ok(false);
     }
     let system = state.file_system()?;
@@ -284,6 +287,7 @@ impl<'a> CommitWalk<'a> {
         }
         // They are synced by themselves, with what they are overwritten by.
         transaction.sync_overwritten()?;
+        assert!(self.prepared.closed_originals().next().is_none(), "what is not open is not synced");
         let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let files = self.staging.files().iter().chain(originals);
         if transaction.state.file_system()?.orders {

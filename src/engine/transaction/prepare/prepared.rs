@@ -11,7 +11,9 @@ use crate::check::CheckRun;
 use crate::digest::Digest;
 use crate::engine::report::Reverted;
 use crate::engine::store::snapshot::{self, Snapshot};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::transaction::check_gate::Gate;
+use crate::errno;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::{EntryIndex, IndexVec};
@@ -98,6 +100,33 @@ impl Prepared {
         let (entries, targets): (Vec<_>, Vec<_>) = first.into_iter().chain(last).unzip();
         (self.plan.entries, self.targets) = (entries.into(), targets.into());
         Ok(self)
+    }
+
+    /// The entries whose original is not open, though no lease needs it closed.
+    pub(crate) fn closed_originals(&self) -> impl Iterator<Item = EntryIndex> {
+        let closed = self.targets.numbered().filter(|(_, target)| target.as_ref().is_some_and(|it| it.is_closed()));
+        closed.map(|(entry, _)| entry).filter(|entry| !self.is_overwritten(*entry))
+    }
+
+    /// Opens the originals that are closed: of many files that were read, of which few change, none was kept open.
+    pub(crate) fn open_originals(&mut self, workspace: &Workspace) -> Result<()> {
+        let closed: Vec<EntryIndex> = self.closed_originals().collect();
+        for index in closed {
+            let (entry, Some(snapshot)) = (&self.plan.entries[index], &mut self.targets[index]) else { continue };
+            let (_, folder) = &self.parents[entry.path.parent()];
+            let name = Name::new(folder, entry.path.name());
+            let changed = |how| Err(snapshot::changed(&name.path(), how).asked_by(entry.asked_by));
+            let file = match workspace.fs().open_file(name) {
+                Ok(file) => file,
+                Err(e) if errno::is_missing(&e) => return changed("was removed meanwhile"),
+                Err(e) => return Err(Error::io("open", name.path(), e).asked_by(entry.asked_by)),
+            };
+            if !snapshot.is_same(&workspace.stat_handle(&file)?, false) {
+                return changed("changed since it was read");
+            }
+            Arc::make_mut(snapshot).file = Some(file);
+        }
+        Ok(())
     }
 
     /// The bytes that history will hold.

@@ -149,7 +149,7 @@ impl<'a> TargetReader<'a> {
     }
 
     fn remember(&mut self, target: TargetIndex, mut snapshot: Snapshot) {
-        if self.places.len() > limits::SYNC_EACH_UP_TO {
+        if self.places.len() > self.engine.workspace.protocol.sync_each_up_to {
             // Only syncing each file needs it open; many open files would be too many.
             snapshot.file = None;
         }

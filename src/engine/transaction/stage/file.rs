@@ -17,7 +17,6 @@ use crate::fs::{Attributes, Handle, Metadata, Name, SlotGuard};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
 use crate::journal::{original_name, slot_name};
-use crate::limits;
 use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
 use crate::text::splice::Splices;
 
@@ -199,7 +198,7 @@ impl Staging<'_> {
             // Changing the mode changes the ACL.
             access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
-        let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
+        let is_kept = prepared.plan.entries.len() <= workspace.protocol.sync_each_up_to || prepared.contended.is_some();
         Ok(StagedFile {
             file: is_kept.then_some(file),
             guard,

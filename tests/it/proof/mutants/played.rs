@@ -122,7 +122,8 @@ fn an_unswapped_transaction_dropped_without_an_undo_state_and_a_sync_is_noticed(
 fn an_original_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let of_original = |call: &FaultCall| call.operation == FaultOperation::Sync && call.path.ends_with("w/a");
+        let is_sync = |call: &FaultCall| matches!(call.operation, FaultOperation::Sync | FaultOperation::WriteOut);
+        let of_original = move |call: &FaultCall| is_sync(call) && call.path.ends_with("w/a");
         faults.add(Rule::pretend(1).matching(of_original).from_then_on());
         Arc::new(faults)
     };

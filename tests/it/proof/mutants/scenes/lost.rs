@@ -7,19 +7,37 @@ use std::time::Duration;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::testing::internals::commit::protocol::PROTOCOL;
-use txedit::{RecoverOptions, Run};
+use txedit::{RecoverOptions, Request, Run, limits};
 
 use super::{Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
 use crate::proof::explore::scripts::{replaces, request};
 
 /// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
-/// undo still gives back what was written.
+/// undo still gives back what was written. The same where it is one of many files that the request names, and the others stay
+/// as they are.
 pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
-    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    let alone = request(vec![replaces("a", "one", "two")]);
+    let names = (0..=limits::SYNC_EACH_UP_TO).map(|number| format!("same {number}"));
+    let among_many = names.fold(alone.clone(), |request, name| request.write(name, "as it is\n"));
+    for request in [alone, among_many] {
+        for orders in [false, true] {
+            undone_after_a_power_loss(&request, orders, wrap)?;
+        }
+    }
+    Ok(())
+}
+
+fn undone_after_a_power_loss(request: &Request, orders: bool, wrap: Wrap) -> Scene {
+    let machine = settled(|machine| {
+        machine.volume("/w", |volume| volume.sync_each = true).unwrap();
+        for number in 0..=limits::SYNC_EACH_UP_TO {
+            machine.create(format!("/w/same {number}"), "as it is\n").unwrap();
+        }
+    });
+    machine.volume("/w", |volume| volume.orders = orders).unwrap();
     machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
     machine.advance(Duration::from_secs(60));
-    let files = vec![replaces("a", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), Run::default()).unwrap();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(request, Run::default()).unwrap();
     for image in images(&machine) {
         let after = SimFs::from_image(&image);
         recover(&after, &PROTOCOL);
