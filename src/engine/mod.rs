@@ -41,6 +41,7 @@ pub use options::{Decision, Durability, RecoverOptions, Retention, Settings, Und
 use report::{Recovered, Status};
 pub(crate) use run::Unobserved;
 pub use run::{Observer, Phase, Run};
+use store::known::KnownState;
 use store::lock::Patience;
 use store::lookup;
 #[cfg(feature = "cli")]
@@ -71,6 +72,7 @@ use transaction::prepare::resolve::Resolver;
 #[derive(Debug)]
 pub struct Engine {
     workspace: Workspace,
+    known: KnownState,
     settings: Settings,
     checker: Arc<dyn Checker>,
     /// Runs on every commit, before the check that a call names.
@@ -111,6 +113,7 @@ impl Engine {
         let checker = Arc::new(Processes);
         Ok(Self {
             workspace,
+            known: KnownState::default(),
             settings,
             checker,
             check: None,
@@ -314,6 +317,9 @@ impl Engine {
         open::sweep(state)?;
         // What is left of a view stops no command: the next one tries again.
         store::view_folder::sweep(state).ok();
+        if state.has_certainly_no_folder(Section::Transactions)? {
+            return Ok(None);
+        }
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         let names = self.workspace.list(&section)?;
         if names.is_empty() {

@@ -277,6 +277,8 @@ pub struct FileSystem {
     /// True if a folder keeps its inode number as long as it exists. On an overlay whose layers are on different file
     /// systems it gets another one with each mount, and whenever the kernel drops it from its cache.
     pub keeps_numbers: bool,
+    /// True if the links of a folder count the folders in it, also after a power loss: with none in it, it has two.
+    pub counts_folders: bool,
 }
 
 impl FileSystem {

@@ -6,7 +6,6 @@
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +13,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::buffer::spare_capacity;
+use rustix::io::retry_on_intr;
 
 use super::threads;
 use crate::cancel::CancelToken;
@@ -24,6 +25,9 @@ use crate::path::bounds::{self, Barred, Bounds, VCS_FOLDERS};
 
 /// The most threads that search, as many as the walker would start by default.
 const THREADS: usize = 12;
+
+/// The bytes that are read at once of a file that does not tell its size.
+const UNKNOWN_SIZE: usize = 64 << 10;
 
 /// The most warnings that are kept.
 const WARNINGS: usize = 20;
@@ -230,16 +234,25 @@ impl<T> Gathered<T> {
 /// Reads a whole file into a buffer, or as much as was read when the caller cancels; `false` if it is larger than the
 /// limit for edited files.
 fn read(path: &Path, cancel: &CancelToken, buffer: &mut Vec<u8>) -> Result<bool> {
-    let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     let size = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
     buffer.clear();
     if size > limits::EDITED_FILE_BYTES {
         return Ok(false);
     }
-    buffer.reserve(usize::try_from(size).unwrap_or(0) + 1);
-    let piece = limits::CANCEL_EVERY_BYTES as u64;
+    let size = usize::try_from(size).unwrap_or(0);
     while !cancel.is_cancelled() {
-        if file.by_ref().take(piece).read_to_end(buffer).map_err(|e| Error::io("read", path, e))? == 0 {
+        // What is added to the file meanwhile is not searched: what it is edited in is compared with what was.
+        let left = match size {
+            0 => UNKNOWN_SIZE,
+            _ => size.saturating_sub(buffer.len()),
+        };
+        buffer.reserve(left.min(limits::CANCEL_EVERY_BYTES));
+        if left == 0 {
+            break;
+        }
+        let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(buffer)));
+        if read.map_err(|e| Error::io("read", path, e.into()))? == 0 {
             break;
         }
     }

@@ -10,6 +10,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::mpsc;
 
 use super::answer::ToolAnswer;
+use super::roots::ServedRoot;
 use super::shared::ServerState;
 use super::tools::{Definition, Job};
 use super::{choose, commit_watch, idle, roots};
@@ -93,8 +94,9 @@ fn work(
     mut arguments: Arguments,
     run: Run<'_>,
 ) -> ToolAnswer {
-    let roots = shared.workspace.at_call(shared);
-    let chosen = choose::workspace(&roots, &mut arguments).and_then(|root| root.check_place().map(|()| root));
+    let (roots, are_present) = shared.workspace.at_call(shared);
+    let check = |root: &ServedRoot| if are_present { Ok(()) } else { root.check_place() };
+    let chosen = choose::workspace(&roots, &mut arguments).and_then(|root| check(root).map(|()| root));
     let root = match chosen {
         Ok(root) => root,
         Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),

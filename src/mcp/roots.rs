@@ -112,12 +112,13 @@ impl ServedWorkspace {
         Arc::clone(&self.stale)
     }
 
-    /// The workspaces at the start of a call: one whose folder was made anew is opened once more. Blocks.
-    pub(super) fn at_call(&self, shared: &ServerState) -> Vec<Arc<ServedRoot>> {
+    /// The workspaces at the start of a call: one whose folder was made anew is opened once more. Also returns whether each
+    /// was in its place. Blocks.
+    pub(super) fn at_call(&self, shared: &ServerState) -> (Vec<Arc<ServedRoot>>, bool) {
         let is_away = |root: &Arc<ServedRoot>| !root.engine.is_at_its_root();
         let all = self.all();
         if !all.iter().any(is_away) {
-            return all;
+            return (all, true);
         }
         let _one = self.reopening.lock().unwrap_or_else(PoisonError::into_inner);
         for old in self.all().iter().filter(|root| is_away(root)) {
@@ -134,7 +135,7 @@ impl ServedWorkspace {
                 Err(error) => tracing::warn!("the root {} is gone: {error}", root.display()),
             }
         }
-        self.all()
+        (self.all(), false)
     }
 
     fn is_settled(&self) -> bool {

@@ -27,7 +27,6 @@ use super::store::births;
 use super::store::id;
 use super::store::interrupted;
 use super::store::lock::check_cancelled;
-use super::store::lookup;
 use super::store::private::{self, Opening};
 use super::store::snapshot;
 use super::store::state::{Section, StateFolder, StateLookup, list_ids};
@@ -268,7 +267,7 @@ pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
 impl Engine {
     /// Finds the state folder. It is found once in a call, which passes it on.
     pub(crate) fn found(&self) -> Result<StateLookup> {
-        lookup::find(&self.workspace)
+        self.known.find(&self.workspace)
     }
 
     /// The state folder, where there is one that can be trusted.

@@ -62,6 +62,9 @@ pub(crate) struct Rescued {
 
 /// The content of the trash.
 pub(crate) fn list(state: &StateFolder) -> Result<Trash> {
+    if state.has_certainly_no_folder(Section::Trash)? {
+        return Ok(Trash { folder: None, ids: Vec::new() });
+    }
     let folder = state.section(Section::Trash)?;
     let ids = match &folder {
         Some(folder) => list_ids(&state.workspace, folder)?,

@@ -79,6 +79,9 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
 /// The open transactions that have expired, and what stages have left that ended before they stored anything, once it is
 /// as old.
 pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
+    if state.has_certainly_no_folder(Section::Open)? {
+        return Ok(Vec::new());
+    }
     let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let workspace = &state.workspace;
     let mut expired = Vec::new();

@@ -81,6 +81,9 @@ fn find_in(
             return Ok(None);
         }
     };
+    if state.has_certainly_no_folder(Section::Transactions)? {
+        return Ok(None);
+    }
     let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
     for id in list_ids(workspace, &section)? {
         // Read without its lock first: a process that only examines it holds the lock too. We hold the locks of its

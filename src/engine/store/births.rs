@@ -89,6 +89,9 @@ fn is_of_unnumbered(workspace: &Workspace, proof: Name<'_>) -> Result<bool> {
 
 /// Removes proofs that are of no use any more. One that stays does no harm.
 pub(crate) fn forget(state: &StateFolder, outlived: &[String]) {
+    if outlived.is_empty() {
+        return;
+    }
     let Ok(Some(folder)) = proofs(&state.workspace, state.workspace_id()) else { return };
     for id in outlived {
         state.workspace.fs().unlink(Name::new(&folder, id)).ok();

@@ -252,9 +252,14 @@ impl<'a> TransactionFolder<'a> {
 
     /// Moves the transaction's folder to another section.
     pub(crate) fn move_to(&self, section: Section) -> Result<()> {
+        self.move_from(&self.state.need_section(Section::Transactions)?, section)
+    }
+
+    /// Moves the transaction's folder out of the open section in which it is.
+    pub(crate) fn move_from(&self, from: &Handle, to: Section) -> Result<()> {
         // Nothing is overwritten any more.
         self.remove_new();
-        self.state.move_transaction(&self.journal.header.id, Section::Transactions, section)
+        self.state.move_from(from, &self.journal.header.id, to)
     }
 }
 

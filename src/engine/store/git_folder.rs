@@ -18,7 +18,7 @@ use crate::path::STATE_IN_GIT;
 use crate::path::bounds::{is_repository, leads_to};
 
 /// The name of the git folder, or of the file that leads to it.
-const GIT: &str = ".git";
+pub(super) const GIT: &str = ".git";
 
 /// What a file of this name begins with.
 const LINK: &[u8] = b"gitdir: ";

@@ -111,6 +111,23 @@ impl Home {
         self.name.as_ref()
     }
 
+    /// Returns whether a search would come to this place again. Where it depends on more than a few names it is searched for.
+    pub(crate) fn is_found_again(&self, workspace: &Workspace) -> Result<bool> {
+        match self.kind {
+            HomeKind::Root => Ok(workspace.named_state().is_none()),
+            HomeKind::Git { is_linked: false, needs_id: false } if workspace.named_state().is_none() => {
+                let is_first = workspace.stat(Self::of_root(workspace).name())?.is_none();
+                let there = workspace.stat(Name::new(&workspace.root, git_folder::GIT))?;
+                let held = workspace.stat_handle(&self.folder)?;
+                let is_it = |there: &Stat| {
+                    (there.device, there.mount, there.identity) == (held.device, held.mount, held.identity)
+                };
+                Ok(is_first && there.is_some_and(|there| is_it(&there)))
+            }
+            HomeKind::Git { .. } | HomeKind::Named => Ok(false),
+        }
+    }
+
     /// Returns whether it is among the files of the workspace, where it is packed with them.
     pub(crate) const fn is_in_root(&self) -> bool {
         matches!(self.kind, HomeKind::Root)

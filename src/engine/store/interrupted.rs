@@ -92,12 +92,12 @@ pub(crate) fn examine(
 ) -> Result<(JournalStatus, Option<Handle>)> {
     // One that cannot be opened is not empty: what is in it must not count as being worked on.
     let Some(section) = state.whole_section(Section::Transactions)? else { return Ok((JournalStatus::Running, None)) };
-    let folder = match private::open(&state.workspace, Name::new(&section, id))? {
-        Opening::Ours(folder, _) => folder,
+    let opened = match private::open(&state.workspace, Name::new(&section, id))? {
+        Opening::Ours(folder, stat) => (folder, stat),
         Opening::Missing => return Ok((JournalStatus::Running, None)),
         Opening::Refused(refusal) => return Ok((JournalStatus::Refused(refusal), None)),
     };
-    let Some((folder, stat)) = owner::lock(&state.workspace, &section, id, folder)? else {
+    let Some((folder, stat)) = owner::lock(&state.workspace, &section, id, opened)? else {
         return Ok((JournalStatus::Running, None));
     };
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);

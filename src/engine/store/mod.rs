@@ -12,6 +12,7 @@ pub(super) mod git_folder;
 pub(super) mod home;
 pub(super) mod id;
 pub(super) mod interrupted;
+pub(super) mod known;
 pub(super) mod lock;
 pub(super) mod lookup;
 pub(super) mod parts;

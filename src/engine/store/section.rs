@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, NextStep, Outcome};
 use crate::path::bounds::is_named_as;
 
 /// A folder in the state folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Section {
     /// Transactions that are being committed.
     Transactions,

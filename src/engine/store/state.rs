@@ -1,11 +1,13 @@
 //! The state folder of a workspace.
 
+mod sections;
 mod swapping;
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::births;
 use super::files::{read_small, replace};
@@ -37,6 +39,10 @@ pub(crate) struct StateFolder {
     /// The content of the file `id`: the workspace's random id and the identities that were probed. It is read only
     /// before a commit, or where another user could have put the state folder in its place.
     id: String,
+    /// The metadata of that file when it was read, where it was asked for.
+    id_read: Option<Stat>,
+    /// True if it was found by an earlier call of this process.
+    is_known: bool,
     /// How slots and targets change places here, as it was probed; read together with `id`.
     pub swap: SwapMethod,
     /// True if they do not here, so that files can only be overwritten.
@@ -45,11 +51,16 @@ pub(crate) struct StateFolder {
     probed: [Identity; 2],
     /// True if something in it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
+    /// The sections that were opened to move something into them, or out of them.
+    sections: Arc<Mutex<HashMap<Section, (Handle, Identity)>>>,
     /// The file system that it is on, once asked for.
     system: OnceLock<FileSystem>,
     /// True if a sync has failed on it.
     sync_failed: Arc<AtomicBool>,
 }
+
+/// The name of the file with the id.
+const ID: &str = "id";
 
 /// The digits of the random part of an id.
 const RANDOM: usize = 32;
@@ -89,9 +100,12 @@ impl StateFolder {
             folder,
             stat,
             id: String::new(),
+            id_read: None,
+            is_known: false,
             swap: SwapMethod::Exchange,
             only_overwrites: false,
             fresh: false,
+            sections: Arc::default(),
             system: OnceLock::new(),
             sync_failed: Arc::default(),
         };
@@ -124,15 +138,27 @@ impl StateFolder {
     /// Returns whether its name still leads to this folder, which still belongs to this user alone.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
         let there = self.workspace.stat(self.home.name())?;
+        Ok(there.is_some_and(|there| there.identity == self.stat.identity && self.is_private(&there)))
+    }
+
+    fn is_private(&self, there: &Stat) -> bool {
         // Its owner was this user when it was opened.
-        let user = self.stat.user;
-        let is_private = |there: &Stat| (self.workspace.protocol.is_private)(there.user, there.mode, user);
-        Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
+        (self.workspace.protocol.is_private)(there.user, there.mode, self.stat.user)
+    }
+
+    /// This folder for later calls: whatever is fresh or has failed was the matter of this one.
+    pub(super) fn as_known(&self) -> Self {
+        Self { is_known: true, fresh: false, sync_failed: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns whether a search would find this folder again.
+    pub(super) fn is_found_again(&self) -> Result<bool> {
+        Ok(self.home.is_found_again(&self.workspace)? && self.is_in_place()?)
     }
 
     /// Returns whether this process may write in it, without writing: a sandbox may forbid what the mode allows.
     pub(crate) fn is_writable(&self) -> Result<bool> {
-        match self.workspace.fs().open_to_write(Name::new(&self.folder, "id")) {
+        match self.workspace.fs().open_to_write(Name::new(&self.folder, ID)) {
             Err(e) if is_denied(&e) => Ok(false),
             // It was not completed yet.
             Err(e) if errno::is_missing(&e) => self.workspace.may_write(self.home.name()),
@@ -169,6 +195,14 @@ impl StateFolder {
     }
 
     fn read_id(&mut self) -> Result<()> {
+        if self.is_known {
+            let stat = self.workspace.stat(Name::new(&self.folder, ID))?;
+            if stat.is_some() && stat == self.id_read {
+                return Ok(());
+            }
+            // Before it is read: one that is replaced meanwhile is read again the next time.
+            self.id_read = stat;
+        }
         let id = self.id_by_now()?;
         let method = match id.trim_end().rsplit_once(' ') {
             Some((id, ONLY_OVERWRITES)) => Some((id, None)),
@@ -234,7 +268,7 @@ impl StateFolder {
 
     /// The content of its file `id`; empty where there is none.
     fn id_by_now(&self) -> Result<String> {
-        Ok(read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default())
+        Ok(read_small(&self.workspace, Name::new(&self.folder, ID))?.unwrap_or_default())
     }
 
     /// Returns whether its file `id` begins with this word, by which a journal names it.
@@ -302,7 +336,7 @@ impl StateFolder {
         // A process that finds the id takes the folder for durable. So its name must be durable first, since the
         // process that made it may be killed at once.
         self.home.sync(&self.workspace)?;
-        replace(&self.workspace, &self.folder, "id", text.as_bytes())?;
+        replace(&self.workspace, &self.folder, ID, text.as_bytes())?;
         Ok(self)
     }
 
@@ -345,76 +379,6 @@ impl StateFolder {
     pub(crate) fn owner(&self) -> String {
         assert!(!self.id.is_empty(), "the id is read before something is committed");
         Digest::of(self.id.as_bytes()).to_hex()
-    }
-
-    /// Opens a section; `None` where it is missing or not ours.
-    pub(crate) fn section(&self, section: Section) -> Result<Option<Handle>> {
-        match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
-            Opening::Ours(folder, _) => Ok(Some(folder)),
-            Opening::Missing | Opening::Refused(_) => Ok(None),
-        }
-    }
-
-    /// The names in a section that have the form of an id, oldest first; none where it is missing or not ours.
-    pub(crate) fn ids(&self, section: Section) -> Result<Vec<String>> {
-        self.section(section)?.map_or(Ok(Vec::new()), |folder| list_ids(&self.workspace, &folder))
-    }
-
-    /// Opens a section that must not be passed over: one that is not ours, or cannot be opened, is an error.
-    pub(crate) fn whole_section(&self, section: Section) -> Result<Option<Handle>> {
-        match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
-            Opening::Ours(folder, _) => Ok(Some(folder)),
-            Opening::Missing => Ok(None),
-            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
-        }
-    }
-
-    /// Moves a transaction's folder from one section to another.
-    pub(crate) fn move_transaction(&self, id: &str, from: Section, to: Section) -> Result<()> {
-        assert_ne!(from, to, "a transaction is moved to another section");
-        let (from, into) = (self.need_section(from)?, self.need_section(to)?);
-        let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
-        self.workspace.move_own(name, goal).map_err(|e| {
-            if errno::is_taken(&e) { to.is_taken(id, goal.path()) } else { Error::io("rename", name.path(), e) }
-        })
-    }
-
-    /// Opens a section, and makes it if it was removed.
-    pub(crate) fn need_section(&self, section: Section) -> Result<Handle> {
-        if let Some(handle) = self.section(section)? {
-            return Ok(handle);
-        }
-        make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
-        // Durable before anything is moved into it: a power loss that takes its name would take the originals with it.
-        self.workspace.sync(&self.folder)?;
-        self.whole_section(section)?.ok_or_else(|| came_and_went(self.home.path()))
-    }
-
-    /// Describes each section, and each folder with the name of a transaction, that is not ours and is left alone. For
-    /// a section it also says what to do, since nothing can be moved into it.
-    pub(crate) fn strangers(&self) -> Result<Vec<String>> {
-        let mut strangers = Vec::new();
-        for section in Section::ALL {
-            let name = Name::new(&self.folder, section.name());
-            let folder = match private::open(&self.workspace, name)? {
-                Opening::Ours(folder, _) => folder,
-                Opening::Missing => continue,
-                Opening::Refused(refusal) => {
-                    strangers
-                        .push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal).message()));
-                    continue;
-                }
-            };
-            // Each interrupted transaction is listed by itself.
-            let ids = if section == Section::Transactions { Vec::new() } else { list_ids(&self.workspace, &folder)? };
-            for id in ids {
-                let name = Name::new(&folder, &id);
-                if let Opening::Refused(refusal) = private::open(&self.workspace, name)? {
-                    strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));
-                }
-            }
-        }
-        Ok(strangers)
     }
 }
 

@@ -7,13 +7,13 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat};
+use crate::fs::{Attributes, FileKind, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat};
 use crate::identity::Timestamp;
 
 /// A root folder, the file system beneath it, and the protocol. Clones share them.
@@ -89,6 +89,22 @@ impl Workspace {
             Ok(handle) => Ok(Some(handle)),
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
             Err(e) => Err(Error::io("open", joined(folder, path), e)),
+        }
+    }
+
+    /// The metadata of the folder at a path beneath another, without following a symlink; `None` where there is no folder.
+    pub(crate) fn stat_folder(&self, folder: &Handle, path: &Path) -> io::Result<Option<Stat>> {
+        let mut segments = path.components();
+        let stat = match (segments.next(), segments.next()) {
+            (None, _) => self.fs.stat_handle(folder).map(Some),
+            // What one name leads to is told without opening it.
+            (Some(Component::Normal(name)), None) => self.fs.stat(Name::new(folder, name)),
+            _ => self.fs.open_beneath(folder, path).and_then(|there| self.fs.stat_handle(&there)).map(Some),
+        };
+        match stat {
+            Ok(stat) => Ok(stat.filter(|stat| stat.kind == FileKind::Folder)),
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+            Err(e) => Err(e),
         }
     }
 

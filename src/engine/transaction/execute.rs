@@ -23,7 +23,7 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::parts::PartPlace;
 use crate::engine::store::snapshot;
-use crate::engine::store::state::{Section, StateFolder};
+use crate::engine::store::state::StateFolder;
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -266,7 +266,7 @@ impl<'a> CommitWalk<'a> {
                 Ok(())
             }
             CommitStep::SyncGivenBack => sync_all(self.transaction().workspace(), self.given_back.folders.values()),
-            CommitStep::Archive => self.transaction().move_to(Section::History),
+            CommitStep::Archive => self.staging.archive(),
         }
     }
 

@@ -182,7 +182,11 @@ impl Engine {
             committed.warnings.extend(place.state.displaced(&committed.id));
         }
         // Everything went through its handle. A check may have moved it, and an undo would look at the path.
-        committed.warnings.extend(state.displaced(&committed.id));
+        let displaced = state.displaced(&committed.id);
+        if displaced.is_none() && places.is_empty() {
+            self.known.keep(&state);
+        }
+        committed.warnings.extend(displaced);
         Ok(committed)
     }
 

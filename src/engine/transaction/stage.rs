@@ -164,6 +164,11 @@ impl<'a> Staging<'a> {
         self.report.as_ref()
     }
 
+    /// Moves the committed transaction to history.
+    pub(crate) fn archive(&self) -> Result<()> {
+        self.transaction.move_from(&self.section, Section::History)
+    }
+
     /// The sections in which names changed.
     pub(crate) fn sections(&self, trash: &Trash) -> Vec<Handle> {
         trash.folder().into_iter().chain([&self.section]).cloned().collect()

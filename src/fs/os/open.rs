@@ -17,8 +17,12 @@ pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(
 /// Opens a folder by an absolute path, refusing symlinks on it.
 pub(super) fn folder(system: &dyn System, path: &Path) -> io::Result<File> {
     let Ok(inside) = path.strip_prefix("/") else { return Err(Errno::INVAL.into()) };
-    let top: File = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?.into();
-    beneath(system, &top, inside)
+    system.open_absolute(path, &segments(inside)?)
+}
+
+/// The folder that has no other above it.
+pub(super) fn top() -> io::Result<File> {
+    Ok(retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?.into())
 }
 
 /// Opens a folder beneath another, refusing symlinks and `..` on the way.

@@ -23,6 +23,12 @@ pub(super) trait System: fmt::Debug + Send + Sync {
         facts::umask();
     }
 
+    /// Opens a folder by its absolute path, of which these are the segments; no symlink on the way.
+    fn open_absolute(&self, _path: &Path, segments: &[&OsStr]) -> io::Result<File> {
+        let top = open::top()?;
+        if segments.is_empty() { Ok(top) } else { self.open_beneath(&top, segments) }
+    }
+
     /// Opens a folder beneath another; no symlink on the way. There is at least one segment, and none is `..`.
     fn open_beneath(&self, folder: &File, segments: &[&OsStr]) -> io::Result<File> {
         open::walk(folder, segments)
@@ -134,6 +140,7 @@ pub(super) trait System: fmt::Debug + Send + Sync {
             syncs_whole: false,
             syncs_folders: true,
             keeps_numbers: true,
+            counts_folders: false,
         })
     }
 

@@ -193,6 +193,7 @@ impl Fs for SimProcess {
                     syncs_whole: volume.syncs_whole,
                     syncs_folders: volume.syncs_folders,
                     keeps_numbers: !volume.is_layered,
+                    counts_folders: volume.counts_folders,
                 })
             },
         )

@@ -69,6 +69,9 @@ pub struct Volume {
     /// The opposite of [`FileSystem::keeps_numbers`](super::super::FileSystem::keeps_numbers). The numbers stay the same
     /// nevertheless.
     pub is_layered: bool,
+    /// The value of [`FileSystem::counts_folders`](super::super::FileSystem::counts_folders); if false, every folder has two
+    /// links, whatever is in it.
+    pub counts_folders: bool,
     /// True if the number of a file goes by its name, so that a renamed file gets another one. Some file systems by
     /// programs are so unless they are asked to keep numbers.
     pub numbers_by_name: bool,
@@ -102,6 +105,7 @@ impl Default for Volume {
             no_whole_sync: false,
             syncs_to_cache: false,
             is_layered: false,
+            counts_folders: true,
             numbers_by_name: false,
             forgets_numbers: false,
             links: true,

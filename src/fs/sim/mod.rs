@@ -119,6 +119,13 @@ impl SimFs {
         }
     }
 
+    /// Returns whether a process lives, and the machine runs.
+    #[must_use]
+    pub fn is_running(&self, pid: u32) -> bool {
+        let state = self.shared.lock();
+        !state.halted && state.processes.values().any(|process| process.pid == pid)
+    }
+
     /// Stops the machine: every call of every process returns [`SimKilled`] from now on.
     pub fn halt(&self) {
         self.shared.lock().halted = true;

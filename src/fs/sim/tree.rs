@@ -205,6 +205,7 @@ impl Store {
             user: node.metadata.user,
             group: node.metadata.group,
             links: match node.entries() {
+                Some(_) if node.names > 0 && !self.machine.volume(node.mount).counts_folders => 2,
                 Some(entries) if node.names > 0 => 2 + subfolders(entries),
                 _ => node.names,
             },

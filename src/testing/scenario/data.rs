@@ -43,6 +43,12 @@ pub struct Profile {
     pub contended: bool,
     /// The file system is an overlay, and all that is there at first is in its lower layer.
     pub lower: bool,
+    /// One process carries out act after act, as a server does, as long as it lives.
+    pub warm: bool,
+    /// The links of a folder do not count the folders in it.
+    pub uncounted: bool,
+    /// Two files are too many to be synced one by one.
+    pub few: bool,
     /// The way in which names change places on the file system, which can do no more.
     pub swap: SwapMethod,
 }

@@ -24,7 +24,9 @@ const ERRNOS: [Errno; 8] =
 #[must_use]
 pub fn generate(seed: u64) -> Scenario {
     generate_by(seed, |dice| {
-        let (contended, lower, machine) = (seed % 8 == 5, seed % 16 == 10, dice.machine());
+        let (contended, lower) = (seed % 8 == 5, seed % 16 == 10);
+        let (warm, uncounted, few) = (seed % 3 == 0, seed % 5 == 0, seed % 7 == 0);
+        let machine = Profile { warm, uncounted, few, ..dice.machine() };
         if seed % 8 == 3 {
             return dice.among_folders(machine);
         }
@@ -119,6 +121,9 @@ impl ScenarioDice {
             small_history: self.one_in(16),
             contended: false,
             lower: false,
+            warm: false,
+            uncounted: false,
+            few: false,
             swap: SwapMethod::Exchange,
         }
     }

@@ -20,8 +20,10 @@ pub(super) fn ground(profile: Profile) -> SimFs {
             return machine.fork();
         }
         let machine = new_ground(profile);
-        grounds.push((profile, machine.fork()));
-        machine
+        // No process lives on in a fork.
+        let fork = machine.fork();
+        grounds.push((profile, machine));
+        fork
     })
 }
 
@@ -35,6 +37,7 @@ fn new_ground(profile: Profile) -> SimFs {
             volume.reuse_inodes = profile.reuse;
             volume.syncs_whole = !profile.fuse;
             volume.is_layered = profile.lower;
+            volume.counts_folders = !profile.uncounted && !profile.lower;
             volume.exchange = profile.swap == SwapMethod::Exchange;
             volume.no_replace = profile.swap != SwapMethod::Link;
         })

@@ -83,6 +83,9 @@ pub(super) struct ScenarioPending {
     pub(super) logical: Arc<UserFiles>,
 }
 
+/// The protocol where two files are too many to be synced one by one.
+static FEW: Protocol = Protocol { sync_each_up_to: 1, ..PROTOCOL };
+
 /// Puts a layer between an engine and the machine.
 type ScenarioDisturb = Arc<dyn Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 
@@ -159,6 +162,8 @@ pub(super) struct ScenarioWorld {
     pub(super) wish: Arc<Wish>,
     pub(super) player: Player,
     pid: u32,
+    /// The process that carries out all acts, once there is one.
+    server: Option<(u32, Engine)>,
 }
 
 /// A recovery follows its table; in the presence of foreign acts it may go either way.
@@ -219,6 +224,7 @@ impl ScenarioWorld {
             wish: Arc::default(),
             player: Player::default(),
             pid: 10,
+            server: None,
         }
     }
 
@@ -267,14 +273,20 @@ impl ScenarioWorld {
             Some(disturb) => disturb(&self.machine, process),
             None => process,
         };
-        let checker = ScenarioChecker {
+        let is_few = self.profile.few && std::ptr::eq(self.player.protocol, &raw const PROTOCOL);
+        let protocol = if is_few { &FEW } else { self.player.protocol };
+        let engine = Engine::with_fs(process, Path::new(ROOT), settings)?.with_protocol(protocol);
+        let engine = if self.profile.contended { engine.contended_after(0) } else { engine };
+        Ok(self.checking(engine, gate))
+    }
+
+    /// An engine with the check of an act.
+    fn checking(&self, engine: Engine, gate: Option<&ScenarioCheck>) -> Engine {
+        engine.with_checker(Arc::new(ScenarioChecker {
             machine: self.machine.clone(),
             foreigners: Arc::clone(&self.foreigners),
             gate: gate.cloned(),
-        };
-        let engine = Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker));
-        let engine = engine.with_protocol(self.player.protocol);
-        Ok(if self.profile.contended { engine.contended_after(0) } else { engine })
+        }))
     }
 
     fn retention(&self) -> Retention {
@@ -289,11 +301,27 @@ impl ScenarioWorld {
         status
     }
 
-    /// Calls the engine, in a process of its own.
+    /// Calls the engine, in a process of its own or in the one of the acts before.
     pub(super) fn call(&mut self, act: &ScenarioAct) -> Result<ScenarioAnswer> {
+        if self.profile.warm {
+            return self.call_server(act);
+        }
         let engine = self.engine(act.gate());
         let answer = engine.and_then(|engine| self.perform(&engine, act));
         self.machine.kill(self.pid);
+        answer
+    }
+
+    fn call_server(&mut self, act: &ScenarioAct) -> Result<ScenarioAnswer> {
+        let (pid, engine) = match self.server.take() {
+            Some((pid, engine)) if self.machine.is_running(pid) => (pid, self.checking(engine, act.gate())),
+            _ => {
+                let engine = self.engine(act.gate()).inspect_err(|_| self.machine.kill(self.pid))?;
+                (self.pid, engine)
+            }
+        };
+        let answer = self.perform(&engine, act);
+        self.server = Some((pid, engine));
         answer
     }
 

@@ -58,6 +58,9 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.machine = super::data::Profile { fuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { small_history: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { contended: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { warm: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { uncounted: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { few: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { lower: false, ..machine });
     found
 }

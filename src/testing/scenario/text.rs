@@ -44,6 +44,9 @@ impl fmt::Display for Profile {
             (self.small_history, "small_history"),
             (self.contended, "contended"),
             (self.lower, "lower"),
+            (self.warm, "warm"),
+            (self.uncounted, "uncounted"),
+            (self.few, "few"),
             (self.swap == SwapMethod::Rename, "renames"),
             (self.swap == SwapMethod::Link, "links"),
         ];

@@ -3,6 +3,7 @@
 mod begin;
 mod cancelled;
 mod checks;
+mod lives_on;
 mod open;
 mod panics;
 mod programs;

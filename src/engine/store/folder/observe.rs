@@ -11,7 +11,6 @@ use crate::digest::Digest;
 use crate::engine::store::parts::{SEALED, SlotFolders};
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
-use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
@@ -154,13 +153,9 @@ impl TransactionFolder<'_> {
 
     /// The same of a path in a folder.
     pub(crate) fn leads_from(&self, base: &Handle, path: &Path, folder: &Identity) -> Result<bool> {
-        let there = self.workspace().fs().open_beneath(base, path);
-        match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
-            Ok(there) => Ok(there.identity == *folder),
-            // Nothing is there, or something that is not a folder.
-            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
-            Err(e) => Err(Error::io("look at", base.path().join(path), e)),
-        }
+        let there = self.workspace().stat_folder(base, path);
+        let there = there.map_err(|e| Error::io("look at", base.path().join(path), e))?;
+        Ok(there.is_some_and(|there| there.identity == *folder))
     }
 
     /// The identity of a folder that was found, or the one that is recorded if it is the folder that the entry removes: an

@@ -1,6 +1,6 @@
 //! Makes, opens and locks the folders of transactions, each with the one process that owns it.
 
-use crate::engine::store::state::open_transaction;
+use crate::engine::store::private::{self, Opening};
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -11,9 +11,9 @@ const TRIES: usize = 16;
 
 /// Opens and locks `txn/<id>`; `None` where it is missing, is not ours, or its owner is alive.
 pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
-    match open_transaction(workspace, section, id)? {
-        Some(folder) => lock(workspace, section, id, folder),
-        None => Ok(None),
+    match private::open(workspace, Name::new(section, id))? {
+        Opening::Ours(folder, stat) => lock(workspace, section, id, (folder, stat)),
+        Opening::Missing | Opening::Refused(_) => Ok(None),
     }
 }
 
@@ -23,13 +23,12 @@ pub(crate) fn lock(
     workspace: &Workspace,
     section: &Handle,
     id: &str,
-    folder: Handle,
+    (folder, stat): (Handle, Stat),
 ) -> Result<Option<(Handle, Stat)>> {
     if !workspace.try_lock(&folder)? {
         return Ok(None);
     }
     // It may have been moved between the opening and the lock.
-    let stat = workspace.stat_handle(&folder)?;
     let there = workspace.stat(Name::new(section, id))?;
     Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
 }

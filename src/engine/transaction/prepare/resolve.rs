@@ -380,15 +380,16 @@ impl<'a> Resolver<'a> {
     }
 
     fn open(&mut self, folder: &Path) -> Result<&ResolvedFolder> {
+        if !self.folders.contains_key(folder.as_os_str())
+            && let Some(known) = self.open_before(folder)?
+        {
+            self.folders.insert(folder.into(), known);
+        }
         if !self.folders.contains_key(folder.as_os_str()) {
             let opened = match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => {
                     let stat = self.workspace.stat_handle(&handle)?;
-                    let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
-                    match self.known.and_then(|known| known.get(folder)) {
-                        Some((known, open)) if is_same(known) => ResolvedFolder::Open(open.clone(), stat),
-                        _ => ResolvedFolder::Open(handle, stat),
-                    }
+                    ResolvedFolder::Open(handle, stat)
                 }
                 Err(e) => match errno::of(&e) {
                     Some(Errno::NOENT) => ResolvedFolder::Missing,
@@ -400,6 +401,15 @@ impl<'a> Resolver<'a> {
             self.folders.insert(folder.into(), opened);
         }
         Ok(&self.folders[folder.as_os_str()])
+    }
+
+    /// A folder that is open already, if its path still leads to it.
+    fn open_before(&self, folder: &Path) -> Result<Option<ResolvedFolder>> {
+        let Some((known, open)) = self.known.and_then(|known| known.get(folder)) else { return Ok(None) };
+        let there = self.workspace.stat_folder(&self.workspace.root, folder);
+        let there = there.map_err(|e| Error::io("look at", self.workspace.path_of(folder), e))?;
+        let is_same = |there: &Stat| (known.device, known.identity) == (there.device, there.identity);
+        Ok(there.filter(is_same).map(|there| ResolvedFolder::Open(open.clone(), there)))
     }
 
     /// Some kernels report a symlink as the last segment as "not a directory": check which it is.

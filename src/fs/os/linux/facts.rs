@@ -130,7 +130,18 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
     let syncs_folders = magic != FUSE || PASS_ON_SYNCS.contains(&name.as_str());
     let keeps_numbers = magic != OVERLAY;
     let orders = magic == EXT4 && has_journal(&device_of(folder)?);
-    Ok(FileSystem { name, local, sync_each: magic == EXT4, orders, syncs_whole, syncs_folders, keeps_numbers })
+    // Without a journal, a power loss can leave a folder with one link less than it has folders.
+    let counts_folders = orders || matches!(magic, XFS | TMPFS);
+    Ok(FileSystem {
+        name,
+        local,
+        sync_each: magic == EXT4,
+        orders,
+        syncs_whole,
+        syncs_folders,
+        keeps_numbers,
+        counts_folders,
+    })
 }
 
 /// The entry of a mount in the mount table: `major:minor` of its file system, and the type.

@@ -37,6 +37,10 @@ impl System for Linux {
     /// The umask is in `/proc`.
     fn begin(&self) {}
 
+    fn open_absolute(&self, path: &Path, segments: &[&OsStr]) -> io::Result<File> {
+        open::absolute(path, segments)
+    }
+
     fn open_beneath(&self, folder: &File, segments: &[&OsStr]) -> io::Result<File> {
         open::beneath_it(folder, segments)
     }

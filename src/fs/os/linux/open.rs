@@ -3,12 +3,13 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::super::open::{FOLDER, beneath, up, walk};
+use super::super::open::{FOLDER, beneath, top, up, walk};
 use super::super::system::System;
 
 /// The number of times that a lookup disturbed by a rename elsewhere is tried before the path is walked by hand.
@@ -28,17 +29,33 @@ pub(super) fn above_it(system: &dyn System, folder: &File, levels: usize, path: 
 /// Opens a folder beneath another, refusing symlinks on the way.
 pub(super) fn beneath_it(folder: &File, segments: &[&OsStr]) -> io::Result<File> {
     let path: PathBuf = segments.iter().collect();
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match in_one_call(folder.as_fd(), &path, ResolveFlags::BENEATH)? {
+        Some(opened) => Ok(opened),
+        None => walk(folder, segments),
+    }
+}
+
+/// Opens a folder by its absolute path, refusing symlinks on the way.
+pub(super) fn absolute(path: &Path, segments: &[&OsStr]) -> io::Result<File> {
+    match in_one_call(CWD, path, ResolveFlags::empty())? {
+        Some(opened) => Ok(opened),
+        None => walk(&top()?, segments),
+    }
+}
+
+/// Opens a folder without following a symlink; `None` where that takes more than one call.
+fn in_one_call(base: BorrowedFd<'_>, path: &Path, within: ResolveFlags) -> io::Result<Option<File>> {
+    let resolve = within | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..LOOKUPS {
-        return match openat2(folder, &path, FOLDER, Mode::empty(), resolve) {
-            Ok(opened) => Ok(opened.into()),
-            Err(Errno::AGAIN | Errno::INTR) => continue,
+        match openat2(base, path, FOLDER, Mode::empty(), resolve) {
+            Ok(opened) => return Ok(Some(opened.into())),
+            Err(Errno::AGAIN | Errno::INTR) => {}
             // Sandboxes that do not know the call refuse it with one of these two.
             Err(Errno::NOSYS | Errno::PERM) => break,
-            Err(error) => Err(error.into()),
-        };
+            Err(error) => return Err(error.into()),
+        }
     }
-    walk(folder, segments)
+    Ok(None)
 }
 
 /// Returns whether a path can be opened in one call; for the probe.

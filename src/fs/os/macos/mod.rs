@@ -100,6 +100,7 @@ impl System for MacOs {
             syncs_whole: false,
             syncs_folders: true,
             keeps_numbers: true,
+            counts_folders: false,
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod ambiguous;
 mod callers;
+mod calls;
 mod crowd;
 mod cut;
 #[cfg(feature = "delegate")]

@@ -154,7 +154,7 @@ fn a_rollback_keeps_the_promise_whatever_call_fails() {
             Err(violation) => panic!("{script:?}:\n{violation}"),
         }
     }
-    check(&script, Ok(injected), 1_500);
+    check(&script, Ok(injected), 1_000);
 }
 
 #[test]

@@ -258,7 +258,7 @@ const SYNCS: [(&str, &str, &str); 40] = [
     ("recovery/named.rs", "recover_named", "a_trash_emptied_before_a_sync_is_noticed"),
     ("recovery/named.rs", "discard", "content_kept_and_not_synced_before_the_report_is_noticed"),
     ("store/home.rs", "sync", "each_sync_of_what_a_first_commit_makes_is_missed"),
-    ("store/state.rs", "need_section", "a_section_made_again_and_not_synced_is_noticed"),
+    ("store/state/sections.rs", "need_section", "a_section_made_again_and_not_synced_is_noticed"),
     ("rollback/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
     ("store/folder.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_state_and_a_sync_is_noticed"),
     ("store/folder.rs", "write_adopted", "an_adopted_journal_that_is_not_synced_is_noticed"),
