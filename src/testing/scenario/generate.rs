@@ -25,7 +25,7 @@ const ERRNOS: [Errno; 8] =
 pub fn generate(seed: u64) -> Scenario {
     generate_by(seed, |dice| {
         let (contended, lower) = (seed % 8 == 5, seed % 16 == 10);
-        let (warm, uncounted, few) = (seed % 3 == 0, seed % 5 == 0, seed % 7 == 0);
+        let [warm, uncounted, few] = [3, 5, 7].map(|every| seed.is_multiple_of(every));
         let machine = Profile { warm, uncounted, few, ..dice.machine() };
         if seed % 8 == 3 {
             return dice.among_folders(machine);

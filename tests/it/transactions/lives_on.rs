@@ -138,7 +138,7 @@ fn an_id_that_was_written_anew_is_the_one_that_journals_name() {
         let id = String::from_utf8(sim.read(format!("{state}/id")).unwrap()).unwrap();
         let word = id.split(' ').next().unwrap();
         let newest = names(&sim, format!("{state}/history")).pop().unwrap();
-        let journal = sim.read(format!("{state}/history/{}/journal.done", newest)).unwrap();
+        let journal = sim.read(format!("{state}/history/{newest}/journal.done")).unwrap();
         assert!(String::from_utf8_lossy(&journal).contains(word), "{id}");
     });
 }

@@ -141,7 +141,12 @@ fn a_warm_commit_makes_no_call_that_it_does_not_need() {
             }
         }
         let told = || {
-            phases.iter().zip(PHASES).map(|(found, (phase, ..))| format!("{phase}: {found:?}\n")).collect::<String>()
+            phases
+                .iter()
+                .zip(PHASES)
+                .map(|(found, (phase, ..))| format!("{phase}: {found:?}"))
+                .collect::<Vec<_>>()
+                .join("\n")
         };
         assert_eq!(phases.len(), PHASES.len(), "{}", told());
         for (found, (phase, _, most)) in phases.iter().zip(PHASES) {
