@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "read" => read(&job),
         "write" => write_in_place(&job),
         "rename" => rename(&job),
-        "syncfs" => rename(&job).and_then(|()| Ok(rustix::fs::syncfs(File::open(".")?)?)),
+        "syncfs twice" => stage(&job).and_then(|()| sync()).and_then(|()| name(&job)).and_then(|()| sync()),
+        "syncfs" => rename(&job).and_then(|()| sync()),
         "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
         "fstx" => layers::fstx(&job),
         "fs-transaction" => layers::fs_transaction(&job),
@@ -47,10 +48,20 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Stages all, renames all, syncs nothing.
 fn rename(job: &Job) -> Result<()> {
-    for path in &job.files {
-        fs::write(beside(path), job.apply(&fs::read(path)?))?;
-    }
+    stage(job)?;
+    name(job)
+}
+
+fn stage(job: &Job) -> Result<()> {
+    job.files.iter().try_for_each(|path| Ok(fs::write(beside(path), job.apply(&fs::read(path)?))?))
+}
+
+fn name(job: &Job) -> Result<()> {
     job.files.iter().try_for_each(|path| Ok(fs::rename(beside(path), path)?))
+}
+
+fn sync() -> Result<()> {
+    Ok(rustix::fs::syncfs(File::open(".")?)?)
 }
 
 /// Temp file, fsync, rename, fsync of the folder: what one file needs to survive a power cut.

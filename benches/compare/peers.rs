@@ -221,6 +221,16 @@ pub(crate) const WRITE: Contender = Contender::new("floor: write in place", |pap
 pub(crate) const RENAME: Contender = Contender::new("floor: temp + rename", |papers, _| floor("rename", papers));
 pub(crate) const SYNCFS: Contender =
     Contender::new("floor: temp + rename + one syncfs", |papers, _| floor("syncfs", papers));
+/// The least of what can be rolled back: all new contents on the disk before the first file has one, then all names.
+pub(crate) const SYNCFS_TWICE: Contender =
+    Contender::new("floor: temp + syncfs + rename + syncfs", |papers, _| floor("syncfs twice", papers));
+/// Looks for the text, and names the files that have it.
+pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
+    let (old, _) = old_and_new(papers);
+    with_command(Command::new("rg"), &["-l", "--fixed-strings", &old])
+})
+.needing("rg")
+.only_reading();
 pub(crate) const FSYNC: Contender =
     Contender::new("floor: temp + fsync + rename + fsync, each", |papers, _| floor("fsync", papers));
 pub(crate) const FSTX: Contender = Contender::new("crate fstx", |papers, _| floor("fstx", papers));
