@@ -35,6 +35,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::is_setting;
+
 /// A workspace with files, for servers to work in.
 struct Root(TempDir);
 
@@ -75,7 +77,7 @@ impl Root {
         let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
         command.arg("--root").arg(self.path("")).current_dir(self.path(""));
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+            if is_setting(&name) || name == "CLAUDE_PROJECT_DIR" {
                 command.env_remove(name);
             }
         }

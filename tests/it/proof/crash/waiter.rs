@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::child::{self, APPENDED, End, Moment, Role, append, command, stopped_at, with_patience};
 use super::scene::{self, Node, Scene, names};
+use crate::support::is_without;
 use crate::support::mounts::run;
 
 /// A commit that stands still in mid-swap.
@@ -86,6 +87,9 @@ fn a_waiter_rolls_back_what_its_predecessor_could_not_finish() {
 
 #[test]
 fn whoever_waits_in_vain_is_told_for_whom() {
+    if is_without("table of locks, which tells who holds one") {
+        return;
+    }
     let scratch = tempfile::tempdir().unwrap();
     let scene = Scene::new(&scratch.path().join("w"));
     let owner = stopped(&scene, Moment::Swap(3));
