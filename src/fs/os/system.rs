@@ -138,7 +138,8 @@ pub(super) trait System: fmt::Debug + Send + Sync {
             sync_each: false,
             orders: false,
             syncs_whole: false,
-            syncs_folders: true,
+            // It may be one by a program that passes no sync on.
+            syncs_folders: false,
             keeps_numbers: true,
             counts_folders: false,
         })

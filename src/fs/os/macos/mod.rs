@@ -92,13 +92,15 @@ impl System for MacOs {
 
     fn file_system(&self, folder: &File) -> io::Result<FileSystem> {
         let found = retry(|| fstatfs(folder))?;
+        let name = type_of(&found);
         Ok(FileSystem {
             local: found.f_flags & libc::MNT_LOCAL.cast_unsigned() != 0,
-            name: type_of(&found),
+            // Of one by a program nobody knows whether it passes a sync on.
+            syncs_folders: matches!(name.as_str(), "apfs" | "hfs"),
+            name,
             sync_each: false,
             orders: false,
             syncs_whole: false,
-            syncs_folders: true,
             keeps_numbers: true,
             counts_folders: false,
         })
