@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::Result;
 use crate::disk::Disk;
-use crate::measure::{Row, prepare};
+use crate::measure::{CARGOS_LIBRARIES, Row, prepare};
 use crate::peers::Papers;
 
 /// Calls that make something durable.
@@ -46,7 +46,13 @@ fn watched(row: &Row, papers: &Papers, disk: &mut Disk, tool: &[&str]) -> Result
     let told = disk.beside().join("told");
     let own = (row.contenders[0].command)(papers, &row.tools);
     let mut command = Command::new(tool[0]);
-    command.args(&tool[1..]).arg(&told).arg(own.get_program()).args(own.get_args()).current_dir(disk.path());
+    command
+        .args(&tool[1..])
+        .arg(&told)
+        .arg(own.get_program())
+        .args(own.get_args())
+        .current_dir(disk.path())
+        .env_remove(CARGOS_LIBRARIES);
     let before = disk.flushes();
     let Ok(output) = command.stdin(Stdio::null()).output() else {
         println!("{} is not installed: not all is measured", tool[0]);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::corpus::{self, Chance};
 use crate::disk::Disk;
-use crate::measure::{Goal, print};
+use crate::measure::{CARGOS_LIBRARIES, Goal, print};
 use crate::{Result, peers};
 
 const SIZE: usize = 20 << 10;
@@ -36,6 +36,7 @@ impl Server {
         fs::create_dir_all(&folder)?;
         let file = folder.join("source.rs");
         fs::write(&file, corpus::source(&mut Chance::new(4), SIZE, TEXTS[0], 1))?;
+        command.env_remove(CARGOS_LIBRARIES);
         let mut child =
             command.current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (to, from) = (child.stdin.take(), child.stdout.take());

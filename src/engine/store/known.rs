@@ -22,6 +22,11 @@ impl KnownState {
         }
     }
 
+    /// Forgets it, until a commit in it has succeeded: one that can be written no more would be in the way of another one.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Keeps one in which a commit succeeded. How names change place where they cannot be exchanged is tried out each time.
     pub(crate) fn keep(&self, state: &StateFolder) {
         let known = (state.swap == SwapMethod::Exchange && !state.only_overwrites).then(|| state.as_known());

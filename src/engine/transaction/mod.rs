@@ -140,6 +140,7 @@ impl Engine {
     /// Commits under locks, then prunes history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { mut prepared, locks, mut found } = ready;
+        self.known.forget();
         // The transaction may have been held for long: the state folder that is there now counts. One that appeared
         // meanwhile is found when ours cannot be made.
         if let StateLookup::State(_) | StateLookup::Ignored(..) = found {

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use txedit::fs::sim::{Action, SimFs};
-use txedit::{Edit, Engine, ErrorKind, Report, Request, Result, Run, Settings};
+use txedit::testing::Errno;
+use txedit::{Edit, Engine, ErrorKind, Outcome, Report, Request, Result, Run, Settings};
 
 fn engine_of(sim: &SimFs, process: u32, root: &str) -> Engine {
     let settings = Settings::default().program("lives on");
@@ -150,6 +151,20 @@ fn a_state_folder_that_others_can_write_to_is_used_no_more() {
     let error = counted(&sim, &engine).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
     assert_eq!(sim.read("/w/a").unwrap(), b"3");
+}
+
+#[test]
+fn a_state_folder_that_can_be_written_no_more_is_used_no_more() {
+    let (sim, engine) = committed(true, true);
+    let is_refused = |path: &Path| path.starts_with("/w/.git/txedit");
+    sim.set_hook(move |call| match call.verb {
+        "rename" | "create" | "make_folder" | "open_to_write" if is_refused(call.path) => Action::Fail(Errno::ROFS),
+        _ => Action::Continue,
+    });
+    let error = counted(&sim, &engine).unwrap_err();
+    assert_eq!((error.outcome(), sim.read("/w/a").unwrap()), (Outcome::Unchanged, b"3".to_vec()), "{error}");
+    next(&sim, &engine);
+    assert_eq!((sim.read("/w/a").unwrap(), names(&sim, "/w/.txedit/history").len()), (b"4".to_vec(), 1));
 }
 
 #[test]
