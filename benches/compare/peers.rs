@@ -58,9 +58,11 @@ impl Contender {
     /// Why it cannot take part here.
     pub(crate) fn missing(&self, tools: &Path) -> Option<String> {
         let program = self.needs?;
-        let program = if program.contains('/') { tools.join(program) } else { program.into() };
+        let is_tool = program.contains('/');
+        let program = if is_tool { tools.join(program) } else { program.into() };
+        let advice = if is_tool { " (--install brings it)" } else { "" };
         let found = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        found.is_err().then(|| format!("{} is not there (--install brings it)", program.display()))
+        found.is_err().then(|| format!("{} is not there{advice}", program.display()))
     }
 }
 

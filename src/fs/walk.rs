@@ -247,10 +247,10 @@ fn read(path: &Path, cancel: &CancelToken, buffer: &mut Vec<u8>) -> Result<bool>
             0 => UNKNOWN_SIZE,
             _ => size.saturating_sub(buffer.len()),
         };
-        buffer.reserve(left.min(limits::CANCEL_EVERY_BYTES));
         if left == 0 {
             break;
         }
+        buffer.reserve(left.min(limits::CANCEL_EVERY_BYTES));
         let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(buffer)));
         if read.map_err(|e| Error::io("read", path, e.into()))? == 0 {
             break;

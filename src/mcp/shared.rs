@@ -65,7 +65,7 @@ impl ServerState {
     /// The workspaces whose roots are where they are said to be; an error if none is. Blocks.
     pub(super) fn present(&self) -> Result<Vec<Arc<ServedRoot>>> {
         let (mut all, are_present) = self.workspace.at_call(self);
-        if are_present && !all.is_empty() {
+        if are_present {
             return Ok(all);
         }
         let gone = all.first().map(|first| first.check_place());

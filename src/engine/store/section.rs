@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::parts::PARTS;
-use super::state::TAG;
+use super::state::{ID, TAG};
 use super::view_folder::VIEWS;
 use crate::error::{Error, ErrorKind, NextStep, Outcome};
 use crate::path::bounds::is_named_as;
@@ -65,7 +65,7 @@ impl Section {
 
 /// The names in a state folder that always stand for the same.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    Section::ALL.iter().map(|section| section.name()).chain([VIEWS, PARTS, "id", TAG, ".gitignore"])
+    Section::ALL.iter().map(|section| section.name()).chain([VIEWS, PARTS, ID, TAG, ".gitignore"])
 }
 
 /// Returns whether something in a state folder has this name.

@@ -60,7 +60,7 @@ pub(crate) struct StateFolder {
 }
 
 /// The name of the file with the id.
-const ID: &str = "id";
+pub(super) const ID: &str = "id";
 
 /// The digits of the random part of an id.
 const RANDOM: usize = 32;

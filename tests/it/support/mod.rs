@@ -28,6 +28,12 @@ pub(crate) fn is_setting(name: impl AsRef<std::ffi::OsStr>) -> bool {
     name.starts_with("TXEDIT_") && name != PORTABLE
 }
 
+/// Returns whether programs can be traced here.
+pub(crate) fn has_strace() -> bool {
+    let traced = std::process::Command::new("strace").args(["-qq", "true"]).output();
+    traced.is_ok_and(|output| output.status.success())
+}
+
 /// True if the tests run by portable calls alone (`TXEDIT_TEST_PORTABLE`). A test of what those do not have says so, and
 /// leaves that out.
 pub(crate) fn is_without(what: &str) -> bool {

@@ -380,27 +380,29 @@ impl<'a> Resolver<'a> {
     }
 
     fn open(&mut self, folder: &Path) -> Result<&ResolvedFolder> {
-        if !self.folders.contains_key(folder.as_os_str())
-            && let Some(known) = self.open_before(folder)?
-        {
-            self.folders.insert(folder.into(), known);
-        }
         if !self.folders.contains_key(folder.as_os_str()) {
-            let opened = match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
-                Ok(handle) => {
-                    let stat = self.workspace.stat_handle(&handle)?;
-                    ResolvedFolder::Open(handle, stat)
-                }
-                Err(e) => match errno::of(&e) {
-                    Some(Errno::NOENT) => ResolvedFolder::Missing,
-                    Some(Errno::LOOP) => ResolvedFolder::ThroughLink,
-                    Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
-                    _ => return Err(Error::io("open", self.workspace.path_of(folder), e)),
-                },
+            let opened = match self.open_before(folder)? {
+                Some(opened) => opened,
+                None => self.open_anew(folder)?,
             };
             self.folders.insert(folder.into(), opened);
         }
         Ok(&self.folders[folder.as_os_str()])
+    }
+
+    fn open_anew(&self, folder: &Path) -> Result<ResolvedFolder> {
+        match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
+            Ok(handle) => {
+                let stat = self.workspace.stat_handle(&handle)?;
+                Ok(ResolvedFolder::Open(handle, stat))
+            }
+            Err(e) => match errno::of(&e) {
+                Some(Errno::NOENT) => Ok(ResolvedFolder::Missing),
+                Some(Errno::LOOP) => Ok(ResolvedFolder::ThroughLink),
+                Some(Errno::NOTDIR) => self.not_a_folder(folder),
+                _ => Err(Error::io("open", self.workspace.path_of(folder), e)),
+            },
+        }
     }
 
     /// A folder that is open already, if its path still leads to it.

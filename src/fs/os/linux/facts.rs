@@ -7,11 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{IFlags, fstatfs};
+use rustix::fs::{CWD, IFlags, Mode, OFlags, fstatfs, openat};
 use rustix::process::geteuid;
 use rustix::thread::CapabilitySet;
 
 use super::super::super::FileSystem;
+use super::super::open::FOLDER;
 use super::super::retry;
 use super::super::system::PowerLossFacts;
 use super::stat;
@@ -206,10 +207,12 @@ pub(super) fn power_loss(folder: &File) -> io::Result<PowerLossFacts> {
 /// The folder that an overlay writes to, where its path can be followed.
 fn upper_layer(mount: u64) -> Option<File> {
     let [.., options] = mount_entry(mount)?;
-    // One with a character that the table escapes is not looked for.
     let path = options.split(',').find_map(|option| option.strip_prefix("upperdir="))?;
-    let upper = File::open(Some(path).filter(|path| !path.contains('\\'))?).ok()?;
-    upper.metadata().is_ok_and(|upper| upper.is_dir()).then_some(upper)
+    // One with a character that the table escapes is not looked for, nor one that is relative to who knows what.
+    let path =
+        Some(Path::new(path)).filter(|path| path.is_absolute() && !path.as_os_str().as_bytes().contains(&b'\\'))?;
+    // Only a folder: anything else that is there by now could block.
+    Some(retry(|| openat(CWD, path, FOLDER | OFlags::NOFOLLOW, Mode::empty())).ok()?.into())
 }
 
 /// The device of a file system that has one of its own, as `major:minor`.

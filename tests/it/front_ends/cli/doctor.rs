@@ -1,9 +1,9 @@
 //! What `doctor` says of what is mounted in a workspace.
 
-use crate::support::is_without;
 use std::fs;
 
 use super::Workspace;
+use crate::support::is_without;
 
 #[test]
 fn what_is_mounted_in_the_workspace_is_told_and_true() {

@@ -1,9 +1,9 @@
 //! Mounts in a workspace, by the program itself.
 
-use crate::support::is_without;
 use std::fs;
 
 use super::Workspace;
+use crate::support::is_without;
 
 /// A person decides for the old content where another program has written to a file that is overwritten in place.
 #[test]

@@ -10,8 +10,8 @@ use std::process::{Command, Output, Stdio};
 use super::is_full;
 use super::kills::recover_and_look;
 use super::scene::{self, Scene};
-use crate::support::is_setting;
 use crate::support::mounts::{self, Kind};
+use crate::support::{has_strace, is_setting};
 
 /// Calls that change what is on the disk, or when it is there. `?`: not every machine has it.
 const CHANGING: [&str; 39] = [
@@ -55,10 +55,6 @@ const CHANGING: [&str; 39] = [
     "?sync_file_range",
     "?fchmodat2",
 ];
-
-fn has_strace() -> bool {
-    Command::new("strace").args(["-qq", "true"]).output().is_ok_and(|output| output.status.success())
-}
 
 /// `strace` around the program, which is about to do `line` in `root`.
 fn traced(options: &[&str], root: &Path, line: &[&str]) -> Command {

@@ -1,13 +1,13 @@
 //! The state folder in the git folder of a root, of a linked work tree, and of a submodule; and git folders that it is
 //! never put into.
 
-use crate::support::is_without;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use txedit::check::CheckIn;
 use txedit::{Check, Edit, Engine, Request, Run, Settings};
 
 use super::*;
+use crate::support::is_without;
 
 #[test]
 fn in_a_repository_it_is_in_the_git_folder() {
