@@ -29,6 +29,7 @@ pub(crate) fn is_setting(name: impl AsRef<std::ffi::OsStr>) -> bool {
 }
 
 /// Returns whether programs can be traced here.
+#[cfg(feature = "cli")]
 pub(crate) fn has_strace() -> bool {
     let traced = std::process::Command::new("strace").args(["-qq", "true"]).output();
     traced.is_ok_and(|output| output.status.success())
