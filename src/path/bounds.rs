@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub use braces::without_braces;
 use glob::Glob;
+pub(crate) use spelling::Compared;
 use spelling::{Spelled, lowered};
 
 use super::{STATE_FOLDER, STATE_IN_GIT};
@@ -181,39 +182,25 @@ fn why_not_one(glob: &str) -> Option<&'static str> {
 }
 
 fn is_vcs(name: &[u8]) -> bool {
-    VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))
+    let name = Compared::of(name);
+    VCS_FOLDERS.iter().any(|folder| name.leads_to(folder))
 }
 
 /// Returns whether a name means `folder`, an ASCII name that starts with a dot or the like, on any file system: one
 /// that ignores case or zero-width characters, or that knows short names, streams, and no trailing dots or blanks.
 #[must_use]
 pub fn leads_to(name: &[u8], folder: &str) -> bool {
-    let folder = folder.as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if name.iter().all(is_plain) && !name.ends_with(b".") {
-        return name.eq_ignore_ascii_case(folder);
-    }
-    let text = String::from_utf8_lossy(name);
-    let spelled = lowered(&text);
-    let stem = spelled.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).as_bytes();
-    let short = &folder[1..folder.len().min(7)];
-    let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
-    stem == folder || stem.strip_prefix(short).and_then(|rest| rest.strip_prefix(b"~")).is_some_and(is_number)
+    Compared::of(name).leads_to(folder)
 }
 
 /// Returns whether the names of a path, in their order, lead into a state folder, on any file system.
 pub fn lead_into_state<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> bool {
     let mut is_in_git = false;
-    names.into_iter().any(|name| {
-        let is_state = leads_to(name, STATE_FOLDER) || is_in_git && is_named_as(name, STATE_IN_GIT);
-        is_in_git = leads_to(name, ".git");
+    names.into_iter().map(Compared::of).any(|name| {
+        let is_state = name.leads_to(STATE_FOLDER) || is_in_git && name.is(STATE_IN_GIT);
+        is_in_git = name.leads_to(".git");
         is_state
     })
-}
-
-/// The same as [`leads_to`] for a name that starts with a letter, of which there are no short names.
-pub(crate) fn is_named_as(name: &[u8], folder: &str) -> bool {
-    leads_to(&[b".", name].concat(), &format!(".{folder}"))
 }
 
 #[cfg(test)]

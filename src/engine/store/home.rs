@@ -12,7 +12,7 @@ use super::private;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
-use crate::path::bounds::{is_named_as, leads_to};
+use crate::path::bounds::Compared;
 use crate::path::{STATE_FOLDER, STATE_IN_GIT, shown};
 
 /// A place for a state folder: a name in an open folder.
@@ -84,11 +84,9 @@ impl Home {
             return refused("the workspace is in it");
         };
         let folder = workspace.fs().open_folder(parent).map_err(|e| Error::io("open", parent, e))?;
-        let bytes = name.as_bytes();
+        let compared = Compared::of(name.as_bytes());
         // That one would take what is in it for its own.
-        if leads_to(bytes, STATE_FOLDER)
-            || is_named_as(bytes, STATE_IN_GIT) && git_folder::is_whole(workspace, &folder)?
-        {
+        if compared.leads_to(STATE_FOLDER) || compared.is(STATE_IN_GIT) && git_folder::is_whole(workspace, &folder)? {
             return refused("another workspace has its own there by default; choose another name");
         }
         let home = Self { folder, name: name.to_owned(), kind: HomeKind::Named };

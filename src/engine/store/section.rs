@@ -8,7 +8,7 @@ use super::parts::PARTS;
 use super::state::{ID, TAG};
 use super::view_folder::VIEWS;
 use crate::error::{Error, ErrorKind, NextStep, Outcome};
-use crate::path::bounds::is_named_as;
+use crate::path::bounds::Compared;
 
 /// A folder in the state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +71,9 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Returns whether something in a state folder has this name.
 pub(crate) fn is_of_state_folder(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
-    bytes.starts_with(b".")
-        || bytes.starts_with(b"newest.")
-        || names().any(|known| is_named_as(bytes, &known.to_ascii_lowercase()))
+    if bytes.starts_with(b".") || bytes.starts_with(b"newest.") {
+        return true;
+    }
+    let name = Compared::of(bytes);
+    names().any(|known| name.is(known))
 }

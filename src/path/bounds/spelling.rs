@@ -29,6 +29,45 @@ fn in_small_letters(spellings: impl Iterator<Item = String>) -> Vec<String> {
     spellings.flat_map(both).collect()
 }
 
+/// A name as any file system compares it.
+pub(crate) enum Compared<'a> {
+    /// Only the case of its letters can be ignored.
+    Plain(&'a [u8]),
+    /// The name in lower case without what a file system can ignore, a stream, and trailing dots and blanks.
+    Stem(String),
+}
+
+impl<'a> Compared<'a> {
+    pub(crate) fn of(name: &'a [u8]) -> Self {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        if name.iter().all(is_plain) && !name.ends_with(b".") {
+            return Self::Plain(name);
+        }
+        let mut stem = lowered(&String::from_utf8_lossy(name));
+        stem.truncate(stem.find(':').unwrap_or(stem.len()));
+        stem.truncate(stem.trim_end_matches(['.', ' ']).len());
+        Self::Stem(stem)
+    }
+
+    /// Returns whether it is this name.
+    pub(crate) fn is(&self, other: &str) -> bool {
+        match self {
+            Self::Plain(name) => name.eq_ignore_ascii_case(other.as_bytes()),
+            Self::Stem(stem) => stem.eq_ignore_ascii_case(other),
+        }
+    }
+
+    /// Returns whether it is this name, which starts with a dot or the like, or the short one that a file system gives it.
+    pub(crate) fn leads_to(&self, folder: &str) -> bool {
+        let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        let is_short = |stem: &str| {
+            let short = &folder[1..folder.len().min(7)];
+            stem.strip_prefix(short).and_then(|rest| rest.strip_prefix('~')).is_some_and(is_number)
+        };
+        self.is(folder) || matches!(self, Self::Stem(stem) if is_short(stem))
+    }
+}
+
 /// Each byte as the character of its number.
 pub(super) fn as_letters(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
