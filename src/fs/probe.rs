@@ -168,7 +168,12 @@ pub fn keeps_file_numbers(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     let pair = ProbePair::new(fs, folder)?;
     let before = pair.identities()?;
     fs.rename(pair.first.name(), pair.second.name(), Rename::Replace)?;
-    Ok(pair.identities()? == (None, before.0))
+    if pair.identities()? != (None, before.0) {
+        return Ok(false);
+    }
+    // The system may still have the number of a file that was just renamed, but looks a second name up.
+    let is_linked = supported(fs.link(pair.second.name(), pair.first.name()))?;
+    Ok(!is_linked || pair.identities()? == (before.0, before.0))
 }
 
 /// Returns whether names in `folder` can be exchanged in one step.
