@@ -7,13 +7,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::corpus::{Job, replace};
-use crate::{Result, layers};
+use crate::{Result, layers, promised};
 
 /// `floor HOW JOB`, in the tree.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let [how, rest @ ..] = arguments else { return Err("floor HOW JOB".into()) };
-    if how == "serve" {
-        return serve();
+    match how.as_str() {
+        "serve" => return serve(replace_file),
+        "serve what is promised" => return serve_promised(),
+        _ => {}
     }
     let job: Job = serde_json::from_slice(&fs::read(rest.first().ok_or("floor HOW JOB")?)?)?;
     match how.as_str() {
@@ -21,6 +23,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "write" => write_in_place(&job),
         "rename" => rename(&job),
         "syncfs twice" => stage(&job).and_then(|()| sync()).and_then(|()| name(&job)).and_then(|()| sync()),
+        "promised" => {
+            let files: Vec<&Path> = job.files.iter().map(PathBuf::as_path).collect();
+            promised::commit(&files, |old| job.apply(old), 1)
+        }
         "syncfs" => rename(&job).and_then(|()| sync()),
         "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
         "fstx" => layers::fstx(&job),
@@ -75,8 +81,17 @@ fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     Ok(File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?)
 }
 
+/// Like [`serve`], with all that is promised.
+fn serve_promised() -> Result<()> {
+    let mut commits = 0;
+    serve(|path, content| {
+        commits += 1;
+        promised::commit(&[path], |_| content.to_vec(), commits)
+    })
+}
+
 /// One JSON line in, one out: the least server that edits a file and has it on the disk before it answers.
-fn serve() -> Result<()> {
+fn serve(mut replace_file: impl FnMut(&Path, &[u8]) -> Result<()>) -> Result<()> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let call: serde_json::Value = serde_json::from_str(&line?)?;

@@ -19,6 +19,7 @@ mod floor;
 mod layers;
 mod measure;
 mod peers;
+mod promised;
 mod rows;
 mod warm;
 
@@ -55,6 +56,9 @@ struct Options {
     /// Work in a folder even where a fresh file system could be made
     #[arg(long)]
     plain: bool,
+    /// The txedit to measure, if not the one built with this: `packaging/build` prints the path of the one that is shipped
+    #[arg(long)]
+    program: Option<PathBuf>,
     /// Given by `cargo bench`; without it everything runs once and small
     #[arg(long)]
     bench: bool,
@@ -69,6 +73,9 @@ fn main() -> Result<()> {
         return floor::run(&arguments.collect::<Vec<_>>());
     }
     let options = Options::parse();
+    if let Some(program) = &options.program {
+        peers::PROGRAM.get_or_init(|| program.clone());
+    }
     if options.install {
         peers::install(&options.tools)?;
     }

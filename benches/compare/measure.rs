@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::corpus::{self, Job, Tree};
 use crate::disk::Disk;
-use crate::peers::{Contender, Papers, TXEDIT};
+use crate::peers::{self, Contender, Papers};
 use crate::{Result, costs, millis};
 
 /// Where cargo has programs look for libraries, which costs each of them two hundred calls.
@@ -99,7 +99,7 @@ pub(crate) fn prepare(row: &Row, contender: &Contender, disk: &mut Disk) -> Resu
     if contender.has_state {
         fs::write(root.join("before"), "one\n")?;
         for [old, new] in [["one", "two"], ["two", "one"]] {
-            let mut edit = Command::new(TXEDIT);
+            let mut edit = Command::new(peers::program());
             crate::disk::run(
                 edit.args(["--root", ".", "edit", "before", "--old", old, "--new", new]).current_dir(&root),
             )?;

@@ -8,8 +8,13 @@ use std::sync::OnceLock;
 use crate::Result;
 use crate::disk::run;
 
-/// `txedit`, built with this bench.
-pub(crate) const TXEDIT: &str = env!("CARGO_BIN_EXE_txedit");
+/// The program that is measured, if not the one that was built with this bench.
+pub(crate) static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// `txedit`.
+pub(crate) fn program() -> &'static Path {
+    PROGRAM.get().map_or(Path::new(env!("CARGO_BIN_EXE_txedit")), PathBuf::as_path)
+}
 
 /// What a contender finds beside the tree.
 #[derive(Debug, Clone)]
@@ -67,7 +72,7 @@ impl Contender {
 }
 
 fn txedit(durability: &str) -> Command {
-    let mut command = Command::new(TXEDIT);
+    let mut command = Command::new(program());
     command.args(["--root", ".", "--quiet", "--durability", durability]);
     command
 }
@@ -226,6 +231,9 @@ pub(crate) const SYNCFS: Contender =
 /// The least of what can be rolled back: all new contents on the disk before the first file has one, then all names.
 pub(crate) const SYNCFS_TWICE: Contender =
     Contender::new("floor: temp + syncfs + rename + syncfs", |papers, _| floor("syncfs twice", papers));
+/// The least of what is promised: nobody who promises it takes less.
+pub(crate) const PROMISED: Contender =
+    Contender::new("floor: the bare protocol", |papers, _| floor("promised", papers));
 /// Looks for the text, and names the files that have it.
 pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
     let (old, _) = old_and_new(papers);
@@ -262,7 +270,7 @@ pub(crate) fn install(tools: &Path) -> Result<()> {
 /// Who they are.
 pub(crate) fn versions(tools: &Path) -> String {
     let [sd, fastmod] = ["bin/sd", "bin/fastmod"].map(|name| tools.join(name));
-    let programs = [Path::new(TXEDIT), Path::new("git"), Path::new("python3"), &sd, &fastmod];
+    let programs = [program(), Path::new("git"), Path::new("python3"), &sd, &fastmod];
     let said = programs.iter().filter_map(|program| {
         let said = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok()?;
         Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())

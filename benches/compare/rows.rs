@@ -6,8 +6,8 @@ use crate::Result;
 use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
-    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PYTHON, READ, RENAME, RG, SD,
-    SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS,
+    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PROMISED, PYTHON, READ, RENAME, RG,
+    SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS,
     TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
 };
 
@@ -45,14 +45,14 @@ fn rename(files: usize) -> (Tree, Job) {
 }
 
 fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
-    let who = vec![TX, TX_FIRST, TX_PROCESS, FSYNC, RENAME, WRITE, PYTHON, GIT_SYNC, SED];
+    let who = vec![TX, TX_FIRST, TX_PROCESS, PROMISED, FSYNC, RENAME, WRITE, PYTHON, GIT_SYNC, SED];
     let goals = vec![goal(&FSYNC, 1.4), goal(&PYTHON, 1.0 / 15.0)];
     let one = Row { rounds: 31, memory: Some(10), ..row("one file", rename(1), who, goals) };
 
-    let who = vec![TX, GIT_SYNC, GIT, SYNCFS, SYNCFS_TWICE];
+    let who = vec![TX, GIT_SYNC, GIT, PROMISED, SYNCFS, SYNCFS_TWICE];
     let hundred = Row { rounds: 15, ..row("100 files", rename(size(100)), who, vec![goal(&SYNCFS, 1.4)]) };
 
-    let who = vec![TX, GIT_SYNC, GIT, SYNCFS, SYNCFS_TWICE, RENAME, FSYNC, PYTHON, SED, SD];
+    let who = vec![TX, GIT_SYNC, GIT, PROMISED, SYNCFS, SYNCFS_TWICE, RENAME, FSYNC, PYTHON, SED, SD];
     let goals = vec![goal(&GIT_SYNC, 1.0), goal(&SYNCFS, 1.15), goal(&PYTHON, 0.25)];
     let tree = real_tree(size(300))?;
     let hundreds = Row { rounds: 15, memory: Some(10), ..row("300 files of a real tree", tree, who, goals) };
@@ -68,6 +68,7 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
         READ,
         WRITE,
         RENAME,
+        PROMISED,
         SYNCFS,
         SYNCFS_TWICE,
         FSYNC,
@@ -86,7 +87,7 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
     let who = vec![TX_ASIDE, TX];
     let aside = Row { rounds: 15, ..row("1,000 files, step by step", rename(size(1000)), who, vec![goal(&TX, 1.3)]) };
 
-    let who = vec![TX, TX_PROCESS, GIT_SYNC, GIT, READ, RENAME, SYNCFS, SYNCFS_TWICE];
+    let who = vec![TX, TX_PROCESS, GIT_SYNC, GIT, READ, RENAME, PROMISED, SYNCFS, SYNCFS_TWICE];
     let goals = vec![goal(&GIT_SYNC, 1.3), goal(&GIT, 0.9), goal(&SYNCFS, 1.0)];
     let many = Row { rounds: 5, memory: Some(30), ..row("10,000 files", rename(size(10_000)), who, goals) };
     Ok(vec![one, hundred, hundreds, thousand, aside, many])

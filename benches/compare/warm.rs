@@ -16,6 +16,7 @@ use crate::{Result, peers};
 const SIZE: usize = 20 << 10;
 const TEXTS: [&str; 2] = ["fetch_widget", "load_widget"];
 const FLOOR: &str = "floor: temp + fsync + rename + fsync, as a server";
+const PROMISED: &str = "the bare protocol, as a server";
 
 /// How a server is asked for an edit: of a path, from a text, to another, with the number of the call.
 type Ask = fn(&Path, &str, &str, usize) -> Value;
@@ -116,15 +117,19 @@ pub(crate) fn row(calls: usize, tools: &Path, disk: &mut Disk) -> Result<Vec<Str
     disk.renew()?;
     let root = disk.path();
     let mcp = |durability: &str| {
-        let mut command = Command::new(peers::TXEDIT);
+        let mut command = Command::new(peers::program());
         command.args(["--durability", durability, "--root"]).arg(&root).arg("mcp");
         command
     };
-    let mut floor = Command::new(std::env::current_exe()?);
-    floor.args(["floor", "serve"]);
+    let floor = |how: &str| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["floor", how]);
+        Ok::<_, std::io::Error>(command)
+    };
     let mut servers = vec![
         Server::start("txedit mcp", mcp("power"), multi_edit, &root)?,
-        Server::start(FLOOR, floor, plain, &root)?,
+        Server::start(FLOOR, floor("serve")?, plain, &root)?,
+        Server::start(PROMISED, floor("serve what is promised")?, plain, &root)?,
         Server::start("process: txedit mcp --durability process", mcp("process"), multi_edit, &root)?,
     ];
     let reference = peers::reference_server(tools);
