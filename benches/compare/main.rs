@@ -21,6 +21,7 @@ mod measure;
 mod peers;
 mod promised;
 mod rows;
+mod scale;
 mod warm;
 
 use std::path::PathBuf;
@@ -92,6 +93,9 @@ fn main() -> Result<()> {
     if wanted("warm") {
         let calls = if options.bench { options.calls } else { 3 };
         unmet.extend(warm::row(calls, &options.tools, &mut disk)?);
+    }
+    if wanted("beside") {
+        unmet.extend(scale::beside(options.bench, rounds(31), &mut disk)?);
     }
     if options.bench {
         println!("\ngoals not met: {}", if unmet.is_empty() { "none".to_owned() } else { unmet.join("; ") });

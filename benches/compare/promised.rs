@@ -52,9 +52,9 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
     }
     fs::rename(NAMED, DONE)?;
     if files.len() <= EACH {
-        File::open(FOLDER)?.sync_all()?
+        File::open(FOLDER)?.sync_all()?;
     } else {
-        syncfs(File::open(".")?)?
+        syncfs(File::open(".")?)?;
     }
     Ok(fs::rename(FOLDER, format!("{HISTORY}/{number}"))?)
 }

@@ -227,9 +227,13 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn is_at_its_root(&self) -> bool {
-        let (fs, root) = (self.workspace.fs(), &self.workspace.root);
-        let stats = fs.open_folder(root.path()).and_then(|there| Ok((fs.stat_handle(&there)?, fs.stat_handle(root)?)));
-        stats.is_ok_and(|(there, open)| (there.identity, there.device) == (open.identity, open.device))
+        self.workspace.is_at_its_root().unwrap_or(false)
+    }
+
+    /// An error if [it is not](Self::is_at_its_root).
+    #[cfg(feature = "mcp")]
+    pub(crate) fn check_root(&self) -> Result<()> {
+        self.workspace.check_root()
     }
 
     /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or

@@ -260,6 +260,10 @@ impl Fs for FaultFs {
         self.looking(FaultOperation::Stat, &name.path(), || self.inner.stat(name), without)
     }
 
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
+        self.call(FaultOperation::Stat, path, || self.inner.stat_path(path))
+    }
+
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
         self.call(FaultOperation::StatHandle, handle.path(), || self.inner.stat_handle(handle))
     }

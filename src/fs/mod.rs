@@ -166,6 +166,14 @@ pub struct Stat {
     pub append_only: bool,
 }
 
+impl Stat {
+    /// Returns whether it is of the same folder, reached through the same mount.
+    #[must_use]
+    pub fn is_of_same(&self, other: &Self) -> bool {
+        (self.device, self.mount, self.identity) == (other.device, other.mount, other.identity)
+    }
+}
+
 /// The project of a file or folder, to which quotas of xfs and ext4 belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Project {
@@ -354,6 +362,9 @@ pub trait Fs: fmt::Debug + Send + Sync {
 
     /// The metadata of a name; `None` if it does not exist.
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>>;
+    /// The metadata of the folder at an absolute path, to compare with that of an open one: a symlink on the way is followed,
+    /// one at the end is not. `None` if there is none.
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>>;
     /// The metadata of an open file or folder.
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat>;
     /// Returns whether this process may write to the file (for a folder: change the names in it).

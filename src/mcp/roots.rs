@@ -14,8 +14,7 @@ use super::commit_watch::CommitWatch;
 use super::shared::ServerState;
 use super::uri;
 use crate::engine::Engine;
-use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
-use crate::path::shown;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The time that a client may take to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -57,13 +56,7 @@ impl ServedRoot {
 
     /// An error if the path of the root leads elsewhere by now: then its answers would be about other files.
     pub(super) fn check_place(&self) -> Result<()> {
-        if self.engine.is_at_its_root() {
-            return Ok(());
-        }
-        let root = self.engine.root();
-        let message = format!("the root {} is gone: it was moved, deleted or replaced", shown(root));
-        let step = NextStep::Correct(Correction::RestoreRoot);
-        Err(Error::new(ErrorKind::FileNotFound, message).at(root).with_next([step]))
+        self.engine.check_root()
     }
 }
 

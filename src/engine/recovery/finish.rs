@@ -43,12 +43,18 @@ pub(super) fn finish(
                 }
             }
             FinishStep::VerifyFolders => {
-                let Some(folder) = transaction.moved_folder()? else { continue };
+                let error = match transaction.workspace().check_root() {
+                    Err(gone) => gone,
+                    Ok(()) => match transaction.moved_folder()? {
+                        Some(folder) => snapshot::changed(&folder, "was moved while files in it were recovered"),
+                        None => continue,
+                    },
+                };
                 // Through the folders that are held: else what this recovery has swapped is moved away with them.
                 for &entry in ready.iter().rev() {
                     transaction.roll_back(entry)?;
                 }
-                return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
+                return Err(error);
             }
             FinishStep::MarkDone => {
                 // Every entry is classified again: a late write must not be committed unseen.

@@ -114,16 +114,34 @@ impl Home {
         match self.kind {
             HomeKind::Root => Ok(workspace.named_state().is_none()),
             HomeKind::Git { is_linked: false, needs_id: false } if workspace.named_state().is_none() => {
-                let is_first = workspace.stat(Self::of_root(workspace).name())?.is_none();
-                let there = workspace.stat(Name::new(&workspace.root, git_folder::GIT))?;
-                let held = workspace.stat_handle(&self.folder)?;
-                let is_it = |there: &Stat| {
-                    (there.device, there.mount, there.identity) == (held.device, held.mount, held.identity)
-                };
-                Ok(is_first && there.is_some_and(|there| is_it(&there)))
+                Ok(self.why_not_reached(workspace)?.is_none())
             }
             HomeKind::Git { .. } | HomeKind::Named => Ok(false),
         }
+    }
+
+    /// The reason for which a search in the root does not come to this place, if it does not.
+    pub(crate) fn why_not_reached(&self, workspace: &Workspace) -> Result<Option<&'static str>> {
+        let is_second = matches!(self.kind, HomeKind::Git { .. }) && workspace.named_state().is_none();
+        if is_second && workspace.stat(Self::of_root(workspace).name())?.is_some() {
+            return Ok(Some("a .txedit in the root comes before it"));
+        }
+        let is_there = match self.kind {
+            HomeKind::Root => return Ok(None),
+            HomeKind::Named => workspace.leads_to_it(&self.folder)?,
+            HomeKind::Git { is_linked: false, .. } => {
+                let there = workspace.stat(Name::new(&workspace.root, git_folder::GIT))?;
+                let held = workspace.stat_handle(&self.folder)?;
+                there.is_some_and(|there| there.is_of_same(&held))
+            }
+            HomeKind::Git { is_linked: true, .. } => match git_folder::find(workspace)? {
+                GitLookup::Folder(found) => {
+                    workspace.stat_handle(&found.folder)?.is_of_same(&workspace.stat_handle(&self.folder)?)
+                }
+                _ => false,
+            },
+        };
+        Ok((!is_there).then_some("the folder that it is in was moved or replaced"))
     }
 
     /// Returns whether it is among the files of the workspace, where it is packed with them.

@@ -17,7 +17,8 @@ impl KnownState {
     pub(crate) fn find(&self, workspace: &Workspace) -> Result<StateLookup> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match known {
-            Some(known) if known.is_found_again()? => Ok(StateLookup::State(known)),
+            // What cannot be found out about it is for the search to tell, which may come to another one.
+            Some(known) if known.is_found_again().unwrap_or(false) => Ok(StateLookup::State(known)),
             _ => lookup::find(workspace),
         }
     }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::births;
 use super::files::{read_small, replace};
 use super::home::{self, Home};
+use super::lookup;
 pub(crate) use super::lookup::StateLookup;
 use super::private::{self, Opening};
 use super::section;
@@ -123,22 +124,33 @@ impl StateFolder {
 
     /// A warning if its name no longer leads to this folder, in which the record of `what` is.
     pub(crate) fn displaced(&self, what: &str) -> Option<String> {
-        let why = match self.is_in_place() {
-            Ok(true) => return None,
-            Ok(false) => "another program moved it, or changed its owner or mode".to_owned(),
+        let why = match self.why_not_found() {
+            Ok(None) => return None,
+            Ok(Some(why)) => why.to_owned(),
             Err(error) => error.message().to_owned(),
         };
         Some(format!(
-            "{} is no longer the folder in which {what} is recorded: {why}; until that is back, `undo`, `log` and `status` \
+            "{} is no longer the folder in which {what} is recorded: {why}; until that is undone, `undo`, `log` and `status` \
              know nothing of it",
             shown(&self.home.path())
         ))
     }
 
+    /// The reason for which a search that begins with the path of the root does not come to this folder, if it does not.
+    fn why_not_found(&self) -> Result<Option<&'static str>> {
+        if !self.workspace.is_at_its_root()? {
+            return Ok(Some("the root was moved, replaced, or something was mounted over it"));
+        }
+        if let Some(why) = self.home.why_not_reached(&self.workspace)? {
+            return Ok(Some(why));
+        }
+        Ok((!self.is_in_place()?).then_some("another program moved it, or changed its owner or mode"))
+    }
+
     /// Returns whether its name still leads to this folder, which still belongs to this user alone.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
         let there = self.workspace.stat(self.home.name())?;
-        Ok(there.is_some_and(|there| there.identity == self.stat.identity && self.is_private(&there)))
+        Ok(there.is_some_and(|there| there.is_of_same(&self.stat) && self.is_private(&there)))
     }
 
     fn is_private(&self, there: &Stat) -> bool {
@@ -151,9 +163,14 @@ impl StateFolder {
         Self { is_known: true, fresh: false, sync_failed: Arc::default(), ..self.clone() }
     }
 
-    /// Returns whether a search would find this folder again.
+    /// Returns whether a search in the root would find this folder again, with the `id` that was read.
     pub(super) fn is_found_again(&self) -> Result<bool> {
-        Ok(self.home.is_found_again(&self.workspace)? && self.is_in_place()?)
+        let has_id = || Ok::<_, Error>(self.id_read.is_some() && self.workspace.stat(self.id_name())? == self.id_read);
+        Ok(self.home.is_found_again(&self.workspace)? && self.is_in_place()? && has_id()?)
+    }
+
+    fn id_name(&self) -> Name<'_> {
+        Name::new(&self.folder, ID)
     }
 
     /// Returns whether this process may write in it, without writing: a sandbox may forbid what the mode allows.
@@ -196,13 +213,10 @@ impl StateFolder {
 
     fn read_id(&mut self) -> Result<()> {
         if self.is_known {
-            let stat = self.workspace.stat(Name::new(&self.folder, ID))?;
-            if stat.is_some() && stat == self.id_read {
-                return Ok(());
-            }
-            // Before it is read: one that is replaced meanwhile is read again the next time.
-            self.id_read = stat;
+            return Ok(());
         }
+        // Before it is read: one that is replaced meanwhile is read again the next time.
+        self.id_read = self.workspace.stat(self.id_name())?;
         let id = self.id_by_now()?;
         let method = match id.trim_end().rsplit_once(' ') {
             Some((id, ONLY_OVERWRITES)) => Some((id, None)),
@@ -235,7 +249,9 @@ impl StateFolder {
             match workspace.fs().make_folder(home.name(), PRIVATE) {
                 // Another process has just made it, and its `id` may not be there yet; or it cannot be written here.
                 Err(e) if errno::is_taken(&e) => match Self::find_at(workspace, home)? {
-                    StateLookup::State(state) if is_last || state.is_writable()? => return state.complete(),
+                    StateLookup::State(state) if is_last || lookup::is_usable(workspace, &state)? => {
+                        return state.complete();
+                    }
                     _ => {}
                 },
                 Err(e) if is_denied(&e) && !is_last => {}

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
-use crate::error::{Error, Result};
+use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::{Attributes, FileKind, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat};
 use crate::identity::Timestamp;
+use crate::path::shown;
 
 /// A root folder, the file system beneath it, and the protocol. Clones share them.
 #[derive(Debug, Clone)]
@@ -118,6 +119,30 @@ impl Workspace {
 
     pub(crate) fn stat_handle(&self, handle: &Handle) -> Result<Stat> {
         self.fs.stat_handle(handle).map_err(|e| Error::io("look at", handle.path(), e))
+    }
+
+    /// Returns whether the path of the root still leads to it.
+    pub(crate) fn is_at_its_root(&self) -> Result<bool> {
+        self.leads_to_it(&self.root)
+    }
+
+    /// An error if it does not: answers would be about other files.
+    pub(crate) fn check_root(&self) -> Result<()> {
+        if self.is_at_its_root()? {
+            return Ok(());
+        }
+        let root = self.root.path();
+        let message = format!("the root {} is gone: it was moved, deleted or replaced", shown(root));
+        let step = NextStep::Correct(Correction::RestoreRoot);
+        Err(Error::new(ErrorKind::FileNotFound, message).at(root).with_next([step]))
+    }
+
+    /// Returns whether the path at which a folder was opened still leads to it, through the same mount.
+    pub(crate) fn leads_to_it(&self, folder: &Handle) -> Result<bool> {
+        let path = folder.path();
+        let there = self.fs.stat_path(path).map_err(|e| Error::io("look at", path, e))?;
+        let held = self.stat_handle(folder)?;
+        Ok(there.is_some_and(|there| there.is_of_same(&held)))
     }
 
     pub(crate) fn may_write(&self, name: Name<'_>) -> Result<bool> {

@@ -96,7 +96,8 @@ impl CommitWalk<'_> {
         if self.holds_original(entry)? {
             return Ok(());
         }
-        Err(snapshot::changed(&self.transaction().path(entry), "was written in its old place during the check"))
+        let when = if self.prepared.gate.is_some() { "during the check" } else { "after it was swapped" };
+        Err(snapshot::changed(&self.transaction().path(entry), &format!("was written in its old place {when}")))
     }
 
     /// What the check put in the places of removed folders. One that was made, and is gone, ends the commit.

@@ -22,7 +22,6 @@ use crate::engine::store::births;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::parts::PartPlace;
-use crate::engine::store::snapshot;
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Phase as Progress, Run, Unobserved};
@@ -32,6 +31,9 @@ use crate::identity::Timestamp;
 use crate::index::{EntryIndex, FileIndex};
 use crate::journal::{Guarantee, SwapMethod};
 use crate::path::shown;
+
+/// The number of entries from which on verifying them is worth a second thread.
+const LOOK_TOGETHER: usize = 64;
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -115,6 +117,10 @@ pub(crate) fn commit(
     Ok(committed)
 }
 
+const fn only_looks(step: &CommitStep) -> bool {
+    matches!(step, CommitStep::VerifyTarget(_) | CommitStep::VerifySwapAgain(_))
+}
+
 /// Says of each file that was overwritten that it was.
 fn tell_overwritten(files: &mut [FileReport], prepared: &Prepared) {
     let Some(first) = prepared.first_overwritten() else { return };
@@ -166,7 +172,7 @@ impl<'a> CommitWalk<'a> {
 
     fn phases(&mut self, terms: Terms) -> Result<()> {
         for phase in (self.transaction().workspace().protocol.commit)(self.prepared.plan.entries.len(), terms) {
-            let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
+            let steps = || self.perform_all(&phase.steps).err();
             let failed = panic::catch_unwind(AssertUnwindSafe(steps)).unwrap_or_else(|panic| {
                 self.settle(phase.on_failure, terms.durable);
                 panic::resume_unwind(panic)
@@ -206,6 +212,48 @@ impl<'a> CommitWalk<'a> {
         }
     }
 
+    /// Performs steps in their order; many that only look, by two threads.
+    fn perform_all(&mut self, steps: &[CommitStep]) -> Result<()> {
+        let mut rest = steps;
+        while let Some((step, others)) = rest.split_first() {
+            let looks = rest.iter().take_while(|step| only_looks(step)).count();
+            rest = if looks >= LOOK_TOGETHER && self.transaction().workspace().is_parallel() {
+                self.look_together(&rest[..looks])?;
+                &rest[looks..]
+            } else {
+                self.perform(*step)?;
+                others
+            };
+        }
+        Ok(())
+    }
+
+    /// Verifies entries, half of them in another thread. Of several failures, that of the first entry counts.
+    fn look_together(&self, steps: &[CommitStep]) -> Result<()> {
+        let look = |steps: &[CommitStep]| steps.iter().try_for_each(|step| self.look(*step));
+        let (first, second) = steps.split_at(steps.len() / 2);
+        std::thread::scope(|scope| match Builder::new().spawn_scoped(scope, || look(second)) {
+            Ok(others) => {
+                look(first)?;
+                others.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+            }
+            // If no thread could be started, it is done here.
+            Err(_) => look(steps),
+        })
+    }
+
+    /// Performs a step that changes nothing.
+    fn look(&self, step: CommitStep) -> Result<()> {
+        match step {
+            CommitStep::VerifyTarget(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.verify_target(entry)
+            }
+            CommitStep::VerifySwapAgain(entry) => self.verify_swap_again(entry).map_err(|e| self.name_edit(e, entry)),
+            _ => unreachable!("every other step changes something"),
+        }
+    }
+
     fn perform(&mut self, step: CommitStep) -> Result<()> {
         let total = self.prepared.plan.entries.len();
         match step {
@@ -225,10 +273,7 @@ impl<'a> CommitWalk<'a> {
             CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
             CommitStep::Barrier(Barrier::First | Barrier::Contents) => self.barrier_of_contents(),
             CommitStep::Barrier(Barrier::Checked | Barrier::Moves | Barrier::Second) => self.later_barrier(),
-            CommitStep::VerifyTarget(entry) => {
-                check_cancelled(self.run.cancel)?;
-                self.verify_target(entry)
-            }
+            CommitStep::VerifyTarget(_) | CommitStep::VerifySwapAgain(_) => self.look(step),
             CommitStep::Swap(entry) => {
                 self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
@@ -240,24 +285,13 @@ impl<'a> CommitWalk<'a> {
             }
             CommitStep::ReplaceJournal => self.transaction().replace_journal(),
             CommitStep::Check => self.check(),
-            CommitStep::VerifySwapAgain(entry) => self.verify_swap_again(entry).map_err(|e| self.name_edit(e, entry)),
             CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
                     self.source.write(&self.prepared.plan, self.prepared.origin.label.as_deref(), check, to)
                 })
             }
-            CommitStep::VerifyFolders => match self.transaction().moved_folder()? {
-                None => Ok(()),
-                Some(folder) if self.prepared.gate.is_some() => {
-                    let message = format!(
-                        "{} was moved or removed by the check, or by another program, with what the transaction has put there",
-                        folder.display()
-                    );
-                    Err(Error::new(ErrorKind::ConcurrentModification, message).at(folder))
-                }
-                Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
-            },
+            CommitStep::VerifyFolders => self.verify_folders(),
             CommitStep::SetState(journal_state) => self.staging.transaction_mut().set_state(journal_state),
             CommitStep::SyncFolder => self.transaction().sync_folder(),
             CommitStep::GiveBack => {

@@ -39,7 +39,8 @@ use std::sync::OnceLock;
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{
-    Attributes, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp,
+    Attributes, FileKind, FileSystem, Fs, Handle, Host, Lease, Metadata, Name, Project, Rename, SlotGuard, Stat,
+    Timestamp,
 };
 use lock::LockedFile;
 use system::{PowerLossFacts, System};
@@ -169,6 +170,11 @@ impl Fs for OsFs {
 
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
         self.system.stat_of(file(name.folder)?, name.name)
+    }
+
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
+        let found = self.system.stat_path(path)?;
+        Ok(found.filter(|stat| stat.kind == FileKind::Folder))
     }
 
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {

@@ -1,6 +1,9 @@
 //! The metadata of files as `fstat` and `fstatat` tell it.
 
+use std::io;
+
 use rustix::fs::{FileType, RawMode};
+use rustix::io::Errno;
 
 use super::super::{FileKind, Identity, Stat, Timestamp};
 
@@ -32,6 +35,15 @@ pub(super) fn from_stat(stat: &rustix::fs::Stat) -> Stat {
         mount_root: false,
         immutable: false,
         append_only: false,
+    }
+}
+
+/// The metadata of a path; `None` if something on the way is gone, or no folder any more.
+pub(super) fn if_there(stat: rustix::io::Result<Stat>) -> io::Result<Option<Stat>> {
+    match stat {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

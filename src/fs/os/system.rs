@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
 use super::super::{FileSystem, Host, Lease, Metadata, Project, Rename, Stat};
@@ -56,6 +56,12 @@ pub(super) trait System: fmt::Debug + Send + Sync {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The metadata of an absolute path; `None` if it does not exist. A symlink on the way is followed, one at the end is not.
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
+        let stat = rustix::io::retry_on_intr(|| rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW));
+        stat::if_there(stat.map(|stat| self.stat_from(&stat)))
     }
 
     /// The metadata in what `fstat` tells.

@@ -91,6 +91,19 @@ impl Fs for SimProcess {
         )
     }
 
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
+        self.call(
+            "stat_path",
+            false,
+            || path.to_owned(),
+            |turn| match turn.state.store.resolve(turn.actor(), path, false) {
+                Ok((_, id)) => Ok(Some(turn.state.store.stat_at(id, path)?)),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+        )
+    }
+
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
         self.call(
             "stat_handle",

@@ -22,7 +22,7 @@ use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::path::RelPath;
 use txedit::testing::internals::plan::{Access, FileState};
-use txedit::{Digest, RecoverOptions};
+use txedit::{Digest, ErrorKind, Outcome, RecoverOptions};
 
 use crate::support::is_without;
 use crate::support::workspace::Workspace;
@@ -331,9 +331,11 @@ fn a_check_runs_in_the_root_that_is_held() {
         "files": [{"file_path": "a", "edits": [{"old_string": "old", "new_string": "new"}]}],
         "check": ["sh", "-c", "echo here > here"],
     });
-    workspace.apply(&request).unwrap();
+    let error = workspace.apply(&request).unwrap_err();
     assert_eq!(faults.fired(), 1);
-    assert_eq!(fs::read_to_string(place.outside.join("a")).unwrap(), "new");
+    // What would be reported as committed at a path is not there.
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::FileNotFound, Outcome::RolledBack), "{error}");
+    assert_eq!(fs::read_to_string(place.outside.join("a")).unwrap(), "old");
     assert!(place.outside.join("here").exists() && !place.root.join("here").exists());
 }
 

@@ -1,12 +1,18 @@
 //! An engine that lives on knows its state folder from the call before: whatever happened to it since, the next call finds the
 //! one that counts.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
 use txedit::testing::Errno;
 use txedit::{Edit, Engine, ErrorKind, Outcome, Report, Request, Result, Run, Settings};
+
+use crate::support::is_without;
+use crate::support::mounts::{self, Kind, run};
 
 fn engine_of(sim: &SimFs, process: u32, root: &str) -> Engine {
     let settings = Settings::default().program("lives on");
@@ -183,5 +189,82 @@ fn what_another_process_left_is_recovered_first() {
         assert!(report.warnings.iter().any(|warning| warning.contains("interrupted")), "{:?}", report.warnings);
         assert_eq!((sim.read("/w/a").unwrap(), names(&sim, format!("{state}/txn")).len()), (b"5".to_vec(), 0));
         assert_eq!(all_undone(&sim), 5);
+    });
+}
+
+/// An ordinary user's machine with a git folder, and an engine of hers that has committed three times.
+fn of_user() -> (SimFs, Engine) {
+    let sim = SimFs::new();
+    sim.make_folders("/w/.git/objects").unwrap();
+    sim.make_folders("/w/.git/refs").unwrap();
+    sim.create("/w/.git/HEAD", "ref: refs/heads/main\n").unwrap();
+    sim.create("/w/a", "0").unwrap();
+    for path in ["/w", "/w/.git", "/w/.git/objects", "/w/.git/refs", "/w/.git/HEAD", "/w/a"] {
+        sim.set_owner(path, USER, USER).unwrap();
+    }
+    let engine = users_engine(&sim, 1);
+    (0..3).for_each(|_| next(&sim, &engine));
+    assert_eq!(names(&sim, "/w/.git/txedit/history").len(), 3);
+    (sim, engine)
+}
+
+const USER: u32 = 1500;
+
+fn users_engine(sim: &SimFs, process: u32) -> Engine {
+    let fs = Arc::new(sim.process_of(process, USER, USER));
+    Engine::with_fs(fs, Path::new("/w"), Settings::default().lock_timeout(Duration::ZERO)).unwrap()
+}
+
+#[test]
+fn a_state_folder_whose_id_cannot_be_written_any_more_is_used_no_more() {
+    let (sim, engine) = of_user();
+    sim.set_mode("/w/.git/txedit/id", 0o400).unwrap();
+    let id = counted(&sim, &engine).unwrap().transaction.unwrap();
+    let log = users_engine(&sim, 2).log(9, None).unwrap();
+    assert_eq!(log.iter().map(|one| &one.id).collect::<Vec<_>>(), [&id]);
+}
+
+#[test]
+fn a_git_folder_that_cannot_be_entered_any_more_stops_nobody() {
+    let (sim, engine) = of_user();
+    sim.set_mode("/w/.git", 0).unwrap();
+    let id = counted(&sim, &engine).unwrap().transaction.unwrap();
+    let log = users_engine(&sim, 2).log(9, None).unwrap();
+    assert_eq!(log.iter().map(|one| &one.id).collect::<Vec<_>>(), [&id]);
+}
+
+#[test]
+fn a_mount_over_the_state_folder_or_the_root_is_noticed() {
+    if is_without("numbers of mounts") {
+        return;
+    }
+    mounts::with(Kind::Tmpfs, |top| {
+        let root = top.join("w");
+        for folder in [".git/objects", ".git/refs"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(root.join("a"), "0").unwrap();
+        let engine = Engine::open(&root).unwrap();
+        let count = |old: &str, new: &str| {
+            engine.apply(&Request::new().edit("a", Edit::replace(old, new)), Run::default()).unwrap().transaction
+        };
+        count("0", "1");
+        count("1", "2");
+        let state = root.join(".git/txedit");
+        let bind =
+            |folder: &Path| run("mount", [OsStr::new("--bind"), folder.as_os_str(), folder.as_os_str()]).unwrap();
+        let unbind = |folder: &Path| run("umount", [OsStr::new("-l"), folder.as_os_str()]).unwrap();
+        bind(&state);
+        let id = count("2", "3");
+        let log = Engine::open(&root).unwrap().log(9, None).unwrap();
+        unbind(&state);
+        assert_eq!(log.into_iter().map(|one| Some(one.id)).collect::<Vec<_>>(), [id]);
+
+        assert!(engine.is_at_its_root());
+        bind(&root);
+        let is_at_its_root = engine.is_at_its_root();
+        unbind(&root);
+        assert!(!is_at_its_root, "what is mounted in it later would be hidden from this engine");
     });
 }

@@ -3,6 +3,7 @@
 mod begin;
 mod cancelled;
 mod checks;
+mod displaced;
 mod lives_on;
 mod open;
 mod panics;

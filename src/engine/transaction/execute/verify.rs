@@ -4,7 +4,7 @@ use super::CommitWalk;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::store::snapshot;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Stat};
 use crate::index::EntryIndex;
 use crate::journal::slot_name;
@@ -82,6 +82,21 @@ impl CommitWalk<'_> {
         let slot = Name::new(transaction.slots_of(entry), &slot);
         let found = Digest::of(&snapshot::target_of(transaction.workspace(), slot, stat)?);
         Ok((transaction.workspace().protocol.is_same_target)(read, &found))
+    }
+
+    /// Verifies that the root, and every folder in which names were swapped, is where its path leads.
+    pub(super) fn verify_folders(&self) -> Result<()> {
+        let transaction = self.transaction();
+        transaction.workspace().check_root()?;
+        let Some(folder) = transaction.moved_folder()? else { return Ok(()) };
+        if self.prepared.gate.is_none() {
+            return Err(snapshot::changed(&folder, "was moved while files in it were swapped"));
+        }
+        let message = format!(
+            "{} was moved or removed by the check, or by another program, with what the transaction has put there",
+            folder.display()
+        );
+        Err(Error::new(ErrorKind::ConcurrentModification, message).at(folder))
     }
 
     /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.

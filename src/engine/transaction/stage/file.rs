@@ -1,8 +1,8 @@
 //! Stages new files and copies of originals: makes them, fills them, and sets their metadata.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
 use super::content::Filling;
@@ -21,7 +21,10 @@ use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
 use crate::text::splice::Splices;
 
 /// The number of files that two threads stage together.
-const TOGETHER: usize = 128;
+const TOGETHER: usize = 512;
+
+/// The number of them that a thread takes at once: whichever is faster takes more.
+const AT_ONCE: usize = 16;
 
 /// A staged file, which is deleted when this is dropped.
 #[derive(Debug)]
@@ -81,17 +84,24 @@ impl Staging<'_> {
         if !self.handed_on.contains_key(&part) || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
-        let (first, half, end) = (entry.0, entry.0 + count / 2, entry.0 + count);
-        let all = |range: Range<usize>| range.map(EntryIndex).map(one);
-        std::thread::scope(|scope| {
-            let others = Builder::new().spawn_scoped(scope, || all(half..end).collect::<Vec<_>>());
-            let mut staged: VecDeque<_> = all(first..half).collect();
-            // If no thread could be started, they are staged later.
+        let (next, end) = (AtomicUsize::new(entry.0), entry.0 + count);
+        let stage = || {
+            let taken =
+                std::iter::repeat_with(|| next.fetch_add(AT_ONCE, Ordering::Relaxed)).take_while(|at| *at < end);
+            let entries = taken.flat_map(|at| at..end.min(at + AT_ONCE));
+            entries.map(|entry| (entry, one(EntryIndex(entry)))).collect::<Vec<_>>()
+        };
+        let mut staged = std::thread::scope(|scope| {
+            // If no thread can be started, this one stages all of them.
+            let others = Builder::new().spawn_scoped(scope, stage);
+            let mut staged = stage();
             if let Ok(others) = others {
                 staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
             staged
-        })
+        });
+        staged.sort_unstable_by_key(|(entry, _)| *entry);
+        staged.into_iter().map(|(_, staged)| staged).collect()
     }
 
     /// Stages the new file of an entry under a name in the transaction's folder.

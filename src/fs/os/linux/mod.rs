@@ -57,6 +57,10 @@ impl System for Linux {
         stat::of_name(folder, name)
     }
 
+    fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
+        stat::of_path(path)
+    }
+
     fn list(&self, folder: &File) -> io::Result<Vec<OsString>> {
         list::names(folder)
     }

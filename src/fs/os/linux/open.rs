@@ -29,9 +29,12 @@ pub(super) fn above_it(system: &dyn System, folder: &File, levels: usize, path: 
 /// Opens a folder beneath another, refusing symlinks on the way.
 pub(super) fn beneath_it(folder: &File, segments: &[&OsStr]) -> io::Result<File> {
     let path: PathBuf = segments.iter().collect();
-    match in_one_call(folder.as_fd(), &path, ResolveFlags::BENEATH)? {
-        Some(opened) => Ok(opened),
-        None => walk(folder, segments),
+    match in_one_call(folder.as_fd(), &path, ResolveFlags::BENEATH) {
+        Ok(Some(opened)) => Ok(opened),
+        Ok(None) => walk(folder, segments),
+        // What was found was moved out of the folder before the call ended.
+        Err(Errno::XDEV) => Err(Errno::NOENT.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -44,7 +47,7 @@ pub(super) fn absolute(path: &Path, segments: &[&OsStr]) -> io::Result<File> {
 }
 
 /// Opens a folder without following a symlink; `None` where that takes more than one call.
-fn in_one_call(base: BorrowedFd<'_>, path: &Path, within: ResolveFlags) -> io::Result<Option<File>> {
+fn in_one_call(base: BorrowedFd<'_>, path: &Path, within: ResolveFlags) -> rustix::io::Result<Option<File>> {
     let resolve = within | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..LOOKUPS {
         match openat2(base, path, FOLDER, Mode::empty(), resolve) {
@@ -52,7 +55,7 @@ fn in_one_call(base: BorrowedFd<'_>, path: &Path, within: ResolveFlags) -> io::R
             Err(Errno::AGAIN | Errno::INTR) => {}
             // Sandboxes that do not know the call refuse it with one of these two.
             Err(Errno::NOSYS | Errno::PERM) => break,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(None)

@@ -3,14 +3,16 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
 
-use rustix::fs::{AtFlags, Statx, StatxAttributes, StatxFlags, StatxTimestamp, makedev, statat, statx};
+use rustix::fs::{AtFlags, CWD, Statx, StatxAttributes, StatxFlags, StatxTimestamp, makedev, statat, statx};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use super::super::super::{Identity, Stat, Timestamp};
 use super::super::name;
-use super::super::stat::{from_stat, kind};
+use super::super::stat::{from_stat, if_there, kind};
 
 /// Exactly the fields of [`Stat`]: some file systems go to the server or the disk for more.
 const WANTED: StatxFlags = StatxFlags::TYPE
@@ -25,15 +27,20 @@ const WANTED: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::BTIME)
     .union(StatxFlags::MNT_ID);
 
+/// An automount point is not followed: reading metadata must not mount anything.
+const OF_NAME: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT);
+
 pub(super) fn of(file: &File) -> io::Result<Stat> {
-    Ok(read(file, c"", AtFlags::EMPTY_PATH)?)
+    Ok(read(file.as_fd(), c"", AtFlags::EMPTY_PATH)?)
+}
+
+pub(super) fn of_path(path: &Path) -> io::Result<Option<Stat>> {
+    if_there(read(CWD, path, OF_NAME))
 }
 
 pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
     let name = name::segment(name)?;
-    // An automount point is not followed: reading metadata must not mount anything.
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    match read(folder, name, flags) {
+    match read(folder.as_fd(), name, OF_NAME) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
@@ -42,7 +49,7 @@ pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
 
 /// Sandboxes that do not know `statx` refuse it with one of two errors, which it has for nothing else. Without it there are no
 /// birth times, and a mount point is not known as one.
-fn read(folder: &File, name: impl Arg + Copy, flags: AtFlags) -> rustix::io::Result<Stat> {
+fn read(folder: BorrowedFd<'_>, name: impl Arg + Copy, flags: AtFlags) -> rustix::io::Result<Stat> {
     match retry_on_intr(|| statx(folder, name, flags, WANTED)) {
         Ok(stat) => Ok(from_statx(&stat)),
         Err(Errno::NOSYS | Errno::PERM) => Ok(from_stat(&retry_on_intr(|| statat(folder, name, flags))?)),

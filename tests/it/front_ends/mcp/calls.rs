@@ -21,7 +21,7 @@ const PHASES: [Phase<'_>; 4] = [
         "read",
         Some("mkdirat"),
         &[
-            ("close", 2),
+            ("close", 1),
             ("flistxattr", 1),
             ("flock", 1),
             ("getdents64", 2),
@@ -29,7 +29,7 @@ const PHASES: [Phase<'_>; 4] = [
             ("ioctl", 3),
             ("mkdirat", 1),
             ("openat", 3),
-            ("openat2", 3),
+            ("openat2", 2),
             ("pread64", 1),
             ("renameat2", 1),
             ("statx", 18),
@@ -62,11 +62,11 @@ const PHASES: [Phase<'_>; 4] = [
             ("pread64", 2),
             ("pwrite64", 1),
             ("renameat2", 3),
-            ("statx", 5),
+            ("statx", 7),
             ("sync_file_range", 1),
         ],
     ),
-    ("finish", None, &[("close", 8), ("flock", 2), ("renameat2", 1), ("statx", 3)]),
+    ("finish", None, &[("close", 8), ("flock", 2), ("renameat2", 1), ("statx", 5)]),
 ];
 
 /// The most calls in all.
