@@ -75,7 +75,8 @@ fn main() -> Result<()> {
     }
     let options = Options::parse();
     if let Some(program) = &options.program {
-        peers::PROGRAM.get_or_init(|| program.clone());
+        let program = program.canonicalize()?;
+        peers::PROGRAM.get_or_init(|| program);
     }
     if options.install {
         peers::install(&options.tools)?;

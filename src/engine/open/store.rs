@@ -18,6 +18,9 @@ use crate::limits;
 
 const FILE_NAME: &str = "transaction.json";
 
+/// The seconds after its last change after which an open transaction expires.
+const LIFETIME: i64 = limits::OPEN_LIFETIME.as_secs().cast_signed();
+
 /// An open transaction whose folder is locked by this process.
 #[derive(Debug)]
 pub(super) struct OpenedFolder {
@@ -85,7 +88,15 @@ pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
     let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let workspace = &state.workspace;
     let mut expired = Vec::new();
+    let now = id::instant(workspace.now());
+    let before = now.checked_sub(jiff::SignedDuration::from_secs(LIFETIME)).unwrap_or(Timestamp::MIN);
+    // One that was opened between these has not expired: it does some time after its last change. Each commit looks at them all,
+    // by no more than their names. One that was opened in the future, before the clock was set back, may have changed since.
+    let [before, now] = [before, now].map(id::time_part);
     for id in list_ids(workspace, &section)? {
+        if (before.as_str()..now.as_str()).contains(&id.as_str()) {
+            continue;
+        }
         let Some(folder) = open_transaction(workspace, &section, &id)? else { continue };
         let is_over = match read(workspace, &folder)? {
             Some(stored) => is_expired(workspace, &stored),
@@ -104,9 +115,8 @@ pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
 
 /// Returns whether an open transaction with this id, to which nothing was added, would have expired.
 fn has_lapsed(workspace: &Workspace, id: &str) -> bool {
-    let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
     let opened = id::instant_of(id).filter(|_| is_id(id.as_ref()));
-    opened.is_some_and(|opened| opened.as_second() + lifetime < id::instant(workspace.now()).as_second())
+    opened.is_some_and(|opened| opened.as_second() + LIFETIME < id::instant(workspace.now()).as_second())
 }
 
 /// The open transaction in a folder; `None` if it cannot be used: it is not ours, or was not made in this folder.
@@ -124,8 +134,7 @@ impl OpenedFolder {
     /// Stores the transaction, durably: a staged edit that was acknowledged must be there. It expires some time after
     /// its last change.
     pub(super) fn save(&mut self, state: &StateFolder) -> Result<()> {
-        let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
-        self.stored.expires = id::instant(state.workspace.now()).as_second().saturating_add(lifetime);
+        self.stored.expires = id::instant(state.workspace.now()).as_second().saturating_add(LIFETIME);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
         if text.len() as u64 > limits::OPEN_BYTES {
             let message = format!("all that is staged takes {} bytes, more than {}", text.len(), limits::OPEN_BYTES);

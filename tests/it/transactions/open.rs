@@ -109,6 +109,11 @@ fn an_open_transaction_that_lapsed_is_swept() {
     let lapsed = text.replace(&format!("\"expires\":{}", stored["expires"]), "\"expires\":1600000000");
     assert_ne!(lapsed, text);
     fs::write(&file, lapsed).unwrap();
+    // It was opened before that: one that was opened just now is not looked at.
+    let open = workspace.path(".txedit/open");
+    let older = format!("20200912T000000.000000Z{}", &id[id.find('-').unwrap()..]);
+    fs::rename(open.join(&id), open.join(&older)).unwrap();
+    let id = older;
     assert!(workspace.engine.status().unwrap().open[0].is_expired);
     refused(&workspace.preview(&id).unwrap_err(), ErrorKind::TransactionExpired);
     workspace.apply(&edit("b", "one", "1")).unwrap();
