@@ -18,7 +18,7 @@ use crate::limits;
 
 const FILE_NAME: &str = "transaction.json";
 
-/// The seconds after its last change after which an open transaction expires.
+/// The seconds from its last change until an open transaction expires.
 const LIFETIME: i64 = limits::OPEN_LIFETIME.as_secs().cast_signed();
 
 /// An open transaction whose folder is locked by this process.
@@ -89,12 +89,12 @@ pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
     let workspace = &state.workspace;
     let mut expired = Vec::new();
     let now = id::instant(workspace.now());
-    let before = now.checked_sub(jiff::SignedDuration::from_secs(LIFETIME)).unwrap_or(Timestamp::MIN);
-    // One that was opened between these has not expired: it does some time after its last change. Each commit looks at them all,
-    // by no more than their names. One that was opened in the future, before the clock was set back, may have changed since.
-    let [before, now] = [before, now].map(id::time_part);
+    let oldest = now.checked_sub(jiff::SignedDuration::from_secs(LIFETIME)).unwrap_or(Timestamp::MIN);
+    // Every commit comes here: of those that were opened within a lifetime, and so have not expired, only the names are looked
+    // at. One that was opened in the future, before the clock was set back, may have expired.
+    let [oldest, newest] = [oldest, now].map(id::time_part);
     for id in list_ids(workspace, &section)? {
-        if (before.as_str()..now.as_str()).contains(&id.as_str()) {
+        if (oldest.as_str()..newest.as_str()).contains(&id.as_str()) {
             continue;
         }
         let Some(folder) = open_transaction(workspace, &section, &id)? else { continue };

@@ -214,10 +214,12 @@ impl<'a> CommitWalk<'a> {
 
     /// Performs steps in their order; many that only look, by two threads.
     fn perform_all(&mut self, steps: &[CommitStep]) -> Result<()> {
+        let is_parallel = steps.len() >= LOOK_TOGETHER && self.transaction().workspace().is_parallel();
         let mut rest = steps;
         while let Some((step, others)) = rest.split_first() {
-            let looks = rest.iter().take_while(|step| only_looks(step)).count();
-            rest = if looks >= LOOK_TOGETHER && self.transaction().workspace().is_parallel() {
+            // All of them are taken at once, or there are few: they are not counted again for each.
+            let looks = rest.iter().take_while(|step| is_parallel && only_looks(step)).count();
+            rest = if looks >= LOOK_TOGETHER {
                 self.look_together(&rest[..looks])?;
                 &rest[looks..]
             } else {

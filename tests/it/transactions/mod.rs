@@ -5,6 +5,7 @@ mod cancelled;
 mod checks;
 mod displaced;
 mod lives_on;
+mod many;
 mod open;
 mod panics;
 mod programs;
