@@ -15,7 +15,9 @@ use crate::support::workspace::Workspace;
 fn many(faults: &Arc<FaultFs>, root: &Path) -> (Workspace, Value) {
     let workspace = Workspace::on(faults.clone(), root);
     let names: Vec<String> = (0..MANY).map(|number| format!("f{number:03}")).collect();
-    names.iter().for_each(|name| workspace.write(name, "old"));
+    for name in &names {
+        workspace.write(name, "old");
+    }
     let file = |name: &String| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
     let request = json!({"files": names.iter().map(file).collect::<Vec<_>>()});
     (workspace, request)
@@ -31,7 +33,9 @@ fn of_many_files_the_first_that_changed_before_the_swaps_is_named() {
         let (workspace, request) = many(&faults, scratch.path());
         let (root, numbers) = (scratch.path().to_owned(), changed.clone());
         let writes = move |_: &FaultCall| {
-            numbers.iter().for_each(|number| fs::write(root.join(format!("f{number:03}")), "theirs").unwrap());
+            for number in &numbers {
+                fs::write(root.join(format!("f{number:03}")), "theirs").unwrap();
+            }
         };
         let is_named = |call: &FaultCall| call.to.iter().any(|to| to.ends_with("journal"));
         faults.add(Rule::after(1, writes).of(FaultOperation::Rename).matching(is_named));
