@@ -31,8 +31,14 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     let leave =
         |sync| if durable { leave(sync) } else { StepPhase { on_failure: OnFailure::Leave, steps: Vec::new() } };
     let mut phases = vec![StepPhase { on_failure: OnFailure::Forget, steps: prepare }];
+    let verifies_behind_barrier = (stepwise || overwrites) && durable && !checked;
+    let verify_swap = |entry| match verifies_behind_barrier {
+        // Another file, which was moved there, has its name again at once; contents are not read twice.
+        true => CommitStep::VerifySwapByStat(entry),
+        false => CommitStep::VerifySwap(entry),
+    };
     let mut swap = Vec::with_capacity(2 * entries + 2);
-    swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::VerifySwap(entry)]));
+    swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), verify_swap(entry)]));
     if checked {
         // A folder moved before its files were swapped is detected while a rollback works through its handle. After the
         // check state a rollback works by path, and the new content would stay where the folder is now.
@@ -43,7 +49,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         phases.push(leave(CommitStep::Barrier(Barrier::Checked)));
         // A check takes time: another program may have written into an original through an old handle.
         swap = EntryIndex::first(entries).map(CommitStep::VerifySwapAgain).collect();
-    } else if (stepwise || overwrites) && durable {
+    } else if verifies_behind_barrier {
         // What is at a target may have no other durable name than the one in the slot, and lose that; and what was written over
         // one may be there in part.
         phases.extend([undo(swap), leave(CommitStep::Barrier(Barrier::Moves))]);

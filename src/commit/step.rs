@@ -26,13 +26,15 @@ pub enum CommitStep {
     Swap(EntryIndex),
     /// Verify what came out; put it back if it is not what was read.
     VerifySwap(EntryIndex),
+    /// Verify by its metadata what came out, and put it back if it is another file; its content is verified later.
+    VerifySwapByStat(EntryIndex),
     /// Verify, exchange and verify; make the content of an edit again whenever another program was faster.
     Contend(EntryIndex),
     /// Replace the first journal with the one that was written again.
     ReplaceJournal,
     /// Run the check.
     Check,
-    /// Verify the slot once more, after the check.
+    /// Verify the slot once more, after the check or a barrier.
     VerifySwapAgain(EntryIndex),
     /// Write `report.json`.
     WriteReport,

@@ -280,6 +280,9 @@ impl<'a> CommitWalk<'a> {
                 self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
+            CommitStep::VerifySwapByStat(entry) => {
+                self.verify_swap_by_stat(entry).map_err(|e| self.name_edit(e, entry))
+            }
             CommitStep::VerifySwap(entry) => self.verify_swap(entry).map_err(|e| self.name_edit(e, entry)),
             CommitStep::Contend(entry) => {
                 self.run.observer.progress(Progress::Swap, entry.0, total);

@@ -99,6 +99,18 @@ impl CommitWalk<'_> {
         Err(Error::new(ErrorKind::ConcurrentModification, message).at(folder))
     }
 
+    /// Verifies that a swap brought out the file that was read. Its content is verified later.
+    pub(super) fn verify_swap_by_stat(&mut self, entry: EntryIndex) -> Result<()> {
+        let slot = slot_name(entry);
+        let stat = self.transaction().workspace().stat(Name::new(self.transaction().slots_of(entry), &slot))?;
+        if let (Some(read), Some(stat)) = (&self.prepared.targets[entry], stat)
+            && read.is_same(&stat, true)
+        {
+            return Ok(());
+        }
+        self.verify_swap(entry)
+    }
+
     /// Verifies what a swap brought out. Only then is it known: a file could still change after any earlier check.
     pub(super) fn verify_swap(&mut self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {

@@ -52,7 +52,7 @@
 //! | a folder that goes not looked into, told by its inode alone; folders rolled back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //! | a plan committed that the checks in a view have not seen; a file that others changed while a program ran | – | a meddling check, a second writer; [`views`] |
 //! | step by step: done before names are durable; forward after a crash; a proof, or the first name of an original, not durable | J5, J8, J3, J11 | crash; [`stepwise`] |
-//! | step by step: a name taken from another program | J5 | a foreign creator; [`stepwise`] |
+//! | step by step: a name taken from another program; contents not verified behind the barrier; another file told late | J5 | a foreign creator, a forger, somebody who saves; [`stepwise`] |
 //! | in place: done before what was written is durable; overwritten before the copy, or the journal's name, is; forward after a crash; a foreign content taken for ours; a lease that is only believed | J5, J8, J12 | crash, a foreign writer; [`in_place`] |
 //!
 //! Harmless, each for a reason, and shown to be:

@@ -1,10 +1,14 @@
 //! Rules of what moves names step by step, broken.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use txedit::fs::sim::SimFs;
+use txedit::fs::sim::{Action, SimFs};
+use txedit::{ErrorKind, Report, Run};
 
 use super::*;
+use crate::proof::explore::scripts::{replaces, request};
 use crate::proof::explore::stepwise::step_by_step;
 
 /// The script on each of the file systems; one of them must notice.
@@ -87,4 +91,69 @@ fn replacing(machine: &SimFs, fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
 fn a_name_that_is_taken_from_another_program_is_noticed() {
     let scripts = step_by_step(&scripts::edit()).map(|script| script.disturb(|machine, _, fs| replacing(machine, fs)));
     one_notices_with(scripts, &[("/w/a", ForeignDeed::Create(b"somebody else's\n".to_vec()))]);
+}
+
+/// A commit of `a` and `b`, with what somebody does right before this one leaves its name.
+fn meddled(
+    protocol: &'static Protocol,
+    name: &'static str,
+    meddle: impl Fn(&SimFs, &FaultCall) + Send + Sync + 'static,
+) -> (SimFs, txedit::Result<Report>) {
+    let machine = SimFs::new();
+    machine.make_folders("/w").unwrap();
+    machine.volume("/w", |volume| volume.exchange = false).unwrap();
+    scripts::files(&machine);
+    machine.advance(Duration::from_secs(60));
+    let acting = machine.clone();
+    let faults = FaultFs::new(Arc::new(machine.process(1)));
+    let leaves =
+        move |call: &FaultCall| call.operation == FaultOperation::Rename && call.path == Path::new("/w").join(name);
+    faults.add(Rule::before(1, move |call: &FaultCall| meddle(&acting, call)).matching(leaves));
+    let engine = Script::new("meddled", |_| ()).protocol(protocol).engine(Arc::new(faults)).unwrap();
+    let both = request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]);
+    let done = engine.apply(&both, Run::default());
+    (machine, done)
+}
+
+/// Writes into the original of `a`, once it has left its name, and sets its time back.
+fn forge(machine: &SimFs, call: &FaultCall) {
+    let slot = call.to.as_ref().unwrap().with_file_name("000000");
+    let time = machine.stat(&slot).unwrap().modified;
+    machine.write_in_place(&slot, "a 1ne\n").unwrap();
+    machine.set_modified(&slot, time).unwrap();
+}
+
+#[test]
+fn contents_that_are_not_verified_behind_the_barrier_are_noticed() {
+    let (machine, done) = meddled(&PROTOCOL, "b", forge);
+    assert_eq!(done.unwrap_err().kind(), ErrorKind::ConcurrentModification);
+    assert_eq!(["a", "b"].map(|name| machine.read(Path::new("/w").join(name)).unwrap()), [b"a 1ne\n", b"b one\n"]);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwapAgain(_)));
+    assert!(meddled(broken(Protocol { commit, ..PROTOCOL }), "b", forge).1.is_ok(), "it was noticed");
+}
+
+/// Whether `b` is never swapped after somebody saved another `a` by a rename in the moment of its swap.
+fn is_told_at_once(protocol: &'static Protocol) -> bool {
+    let swapped = Arc::new(AtomicBool::new(false));
+    let swaps = swapped.clone();
+    let (machine, done) = meddled(protocol, "a", move |machine, _| {
+        machine.create("/w/.a.new", "theirs\n").unwrap();
+        machine.rename("/w/.a.new", "/w/a").unwrap();
+        let swaps = swaps.clone();
+        machine.set_hook(move |call| {
+            let leaves = call.verb == "rename" && call.path == Path::new("/w/b");
+            swaps.fetch_or(leaves, Ordering::SeqCst);
+            Action::Continue
+        });
+    });
+    done.unwrap_err();
+    assert_eq!(machine.read("/w/a").unwrap(), b"theirs\n");
+    !swapped.load(Ordering::SeqCst)
+}
+
+#[test]
+fn another_file_that_came_out_and_is_told_late_is_noticed() {
+    assert!(is_told_at_once(&PROTOCOL));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::VerifySwapByStat(_)));
+    assert!(!is_told_at_once(broken(Protocol { commit, ..PROTOCOL })), "it was not noticed");
 }
