@@ -119,6 +119,11 @@ pub use request::edit::{Anchor, Count, Edit, Encoding, Matching, Position};
 pub use request::validate::PathRule;
 pub use request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
+/// Details of a [`FileRequest`].
+pub mod file {
+    pub use crate::request::IfMissing;
+}
+
 /// The parts of a [`Patch`].
 pub mod patch {
     pub use crate::dialect::{FixChoice, Format, PatchOptions};

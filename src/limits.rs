@@ -48,8 +48,11 @@ pub const BODY_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a request's label: a line in a log, and a part of one journal line.
 pub const LABEL_BYTES: usize = 1_024;
 
-/// The most bytes of the name of a session.
+/// The most bytes of the name of a session, or of a campaign.
 pub const SESSION_BYTES: usize = 256;
+
+/// Keys of pruned transactions: the oldest are forgotten beyond it.
+pub const PRUNED_KEYS: usize = 10_000;
 
 /// Findings in one answer: nobody fixes more at once, and a large request can be wrong everywhere.
 pub const FINDINGS: usize = 1_000;

@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::corpus::{Job, replace};
-use crate::{Result, layers, promised};
+use crate::promised::{self, Moves};
+use crate::{Result, layers};
 
 /// `floor HOW JOB`, in the tree.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -23,16 +24,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "write" => write_in_place(&job),
         "rename" => rename(&job),
         "syncfs twice" => stage(&job).and_then(|()| sync()).and_then(|()| name(&job)).and_then(|()| sync()),
-        "promised" => {
-            let files: Vec<&Path> = job.files.iter().map(PathBuf::as_path).collect();
-            promised::commit(&files, |old| job.apply(old), 1)
-        }
+        "promised" => commit(&job, Moves::Exchange),
+        "promised step by step" => commit(&job, Moves::StepByStep),
         "syncfs" => rename(&job).and_then(|()| sync()),
         "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
         "fstx" => layers::fstx(&job),
         "fs-transaction" => layers::fs_transaction(&job),
         _ => Err(format!("no floor is called {how}").into()),
     }
+}
+
+/// What is promised, and no more.
+fn commit(job: &Job, moves: Moves) -> Result<()> {
+    let files: Vec<&Path> = job.files.iter().map(PathBuf::as_path).collect();
+    promised::commit(&files, |old| job.apply(old), 1, moves)
 }
 
 /// Reads and hashes.
@@ -86,7 +91,7 @@ fn serve_promised() -> Result<()> {
     let mut commits = 0;
     serve(|path, content| {
         commits += 1;
-        promised::commit(&[path], |_| content.to_vec(), commits)
+        promised::commit(&[path], |_| content.to_vec(), commits, Moves::Exchange)
     })
 }
 

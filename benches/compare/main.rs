@@ -19,6 +19,7 @@ mod floor;
 mod layers;
 mod measure;
 mod peers;
+mod plot;
 mod promised;
 mod rows;
 mod scale;
@@ -60,6 +61,9 @@ struct Options {
     /// The txedit to measure, if not the one built with this: `packaging/build` prints the path of the one that is shipped
     #[arg(long)]
     program: Option<PathBuf>,
+    /// Measure from 1 to 100,000 files, and draw it there, as SVG; besides this, only rows that --only names are measured
+    #[arg(long)]
+    plot: Option<PathBuf>,
     /// Given by `cargo bench`; without it everything runs once and small
     #[arg(long)]
     bench: bool,
@@ -84,8 +88,15 @@ fn main() -> Result<()> {
     let mut disk = disk::Disk::new(&options.scratch, options.plain)?;
     println!("on {}, {}", disk.describe(), peers::versions(&options.tools));
     let rounds = |usual: usize| if options.bench { options.rounds.unwrap_or(usual) } else { 1 };
-    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| name.contains(only));
+    let wanted = |name: &str| {
+        (options.only.is_empty() && options.plot.is_none()) || options.only.iter().any(|only| name.contains(only))
+    };
     let mut unmet = Vec::new();
+    if let Some(plot) = &options.plot {
+        let small = |files: usize| (files <= 10).then_some(1);
+        let most = |_| Some(options.rounds.unwrap_or(usize::MAX));
+        plot::by_number(plot, |files| if options.bench { most(files) } else { small(files) }, &mut disk)?;
+    }
     for row in rows::all(options.bench, &options.tools)? {
         if wanted(row.name) {
             unmet.extend(measure::row(&row, rounds(row.rounds), &mut disk)?);

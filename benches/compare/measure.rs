@@ -40,6 +40,14 @@ pub(crate) struct Goal {
 
 /// Measures a row and prints it; answers the goals that were not met.
 pub(crate) fn row(row: &Row, rounds: usize, disk: &mut Disk) -> Result<Vec<String>> {
+    let medians = take_turns(row, rounds, disk)?;
+    let mut unmet = print(row.name, &medians, &row.goals);
+    unmet.extend(costs::print(row, &papers(row, disk.beside())?, disk)?);
+    Ok(unmet)
+}
+
+/// Measures everybody of a row in turns.
+pub(crate) fn take_turns<'a>(row: &'a Row, rounds: usize, disk: &mut Disk) -> Result<Vec<(&'a str, Vec<Duration>)>> {
     let expected = if row.fails { row.tree.clone() } else { row.job.expected(&row.tree) };
     let papers = papers(row, disk.beside())?;
     let mut times: Vec<(&Contender, Vec<Duration>)> = Vec::new();
@@ -56,10 +64,7 @@ pub(crate) fn row(row: &Row, rounds: usize, disk: &mut Disk) -> Result<Vec<Strin
             list.push(once(row, contender, &papers, &expected, disk)?);
         }
     }
-    let medians: Vec<(&str, Vec<Duration>)> = times.into_iter().map(|(who, list)| (who.name, list)).collect();
-    let mut unmet = print(row.name, &medians, &row.goals);
-    unmet.extend(costs::print(row, &papers, disk)?);
-    Ok(unmet)
+    Ok(times.into_iter().map(|(who, list)| (who.name, list)).collect())
 }
 
 fn papers(row: &Row, beside: &Path) -> Result<Papers> {

@@ -234,6 +234,8 @@ pub(crate) const SYNCFS_TWICE: Contender =
 /// The least of what is promised: nobody who promises it takes less.
 pub(crate) const PROMISED: Contender =
     Contender::new("floor: the bare protocol", |papers, _| floor("promised", papers));
+pub(crate) const PROMISED_ASIDE: Contender =
+    Contender::new("floor: the bare protocol step by step", |papers, _| floor("promised step by step", papers));
 /// Looks for the text, and names the files that have it.
 pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
     let (old, _) = old_and_new(papers);

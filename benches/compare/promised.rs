@@ -20,9 +20,18 @@ const HISTORY: &str = ".least/history";
 /// Files up to which each is written out by itself, and the file that was changed last is synced.
 const EACH: usize = 8;
 
+/// How a slot and its target change places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moves {
+    /// In one rename.
+    Exchange,
+    /// The target is moved away, the slot takes its name, and contents are verified after one more sync.
+    StepByStep,
+}
+
 /// Reads and hashes, stages, writes a journal, syncs, exchanges and verifies each, syncs once more, and keeps the originals.
 /// `content` makes the new content of a file from the old one; `number` is that of the commit.
-pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number: usize) -> Result<()> {
+pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number: usize, moves: Moves) -> Result<()> {
     fs::create_dir_all(HISTORY)?;
     fs::create_dir(FOLDER)?;
     let mut journal = Vec::new();
@@ -43,11 +52,21 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
         check(path, before, &fs::symlink_metadata(path)?)?;
     }
     for (slot, (path, (before, digest))) in files.iter().zip(&read).enumerate() {
-        let slot = slot_of(slot);
-        renameat_with(CWD, &slot, CWD, *path, RenameFlags::EXCHANGE)?;
-        check(path, before, &fs::symlink_metadata(&slot)?)?;
-        if blake3::hash(&fs::read(&slot)?) != *digest {
-            return Err(format!("{} was written meanwhile", path.display()).into());
+        let [slot, out] = [slot_of(slot), out_of(slot, moves)];
+        if moves == Moves::Exchange {
+            renameat_with(CWD, &slot, CWD, *path, RenameFlags::EXCHANGE)?;
+            check(path, before, &fs::symlink_metadata(&out)?)?;
+            compare(path, &out, digest)?;
+        } else {
+            renameat_with(CWD, *path, CWD, &out, RenameFlags::NOREPLACE)?;
+            check(path, before, &fs::symlink_metadata(&out)?)?;
+            renameat_with(CWD, &slot, CWD, *path, RenameFlags::NOREPLACE)?;
+        }
+    }
+    if moves == Moves::StepByStep {
+        syncfs(File::open(".")?)?;
+        for (slot, (path, (_, digest))) in files.iter().zip(&read).enumerate() {
+            compare(path, &out_of(slot, moves), digest)?;
         }
     }
     fs::rename(NAMED, DONE)?;
@@ -61,6 +80,16 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
 
 fn slot_of(number: usize) -> String {
     format!("{FOLDER}/{number:06}")
+}
+
+/// Where the original of a slot comes out.
+fn out_of(number: usize, moves: Moves) -> String {
+    slot_of(number) + if moves == Moves::StepByStep { ".out" } else { "" }
+}
+
+fn compare(path: &Path, out: &str, digest: &blake3::Hash) -> Result<()> {
+    let is_same = blake3::hash(&fs::read(out)?) == *digest;
+    if is_same { Ok(()) } else { Err(format!("{} was written meanwhile", path.display()).into()) }
 }
 
 fn check(path: &Path, before: &Metadata, now: &Metadata) -> Result<()> {

@@ -6,9 +6,9 @@ use crate::Result;
 use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
-    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PROMISED, PYTHON, READ, RENAME, RG,
-    SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS,
-    TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
+    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PROMISED, PROMISED_ASIDE, PYTHON,
+    READ, RENAME, RG, SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW,
+    TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -42,6 +42,11 @@ fn rename(files: usize) -> (Tree, Job) {
     let tree = corpus::sources(files, OLD, 1);
     let files = tree.keys().cloned().collect();
     (tree, Job { files, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true })
+}
+
+/// A row of the plot.
+pub(crate) fn by_number(files: usize, who: Vec<Contender>) -> Row {
+    row("by number", rename(files), who, Vec::new())
 }
 
 fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
@@ -84,7 +89,7 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
     ];
     let thousand = row("1,000 files", rename(size(1000)), who, goals);
 
-    let who = vec![TX_ASIDE, TX];
+    let who = vec![TX_ASIDE, TX, PROMISED_ASIDE, PROMISED];
     let aside = Row { rounds: 15, ..row("1,000 files, step by step", rename(size(1000)), who, vec![goal(&TX, 1.3)]) };
 
     let who = vec![TX, TX_PROCESS, GIT_SYNC, GIT, READ, RENAME, PROMISED, SYNCFS, SYNCFS_TWICE];
@@ -128,6 +133,10 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
     let edits =
         Row { rounds: 5, memory: Some(64), ..row("100 edits in 100 MB", large(size(100) << 20, 100), who, goals) };
 
+    let goals = vec![goal(&FSYNC, 1.2)];
+    let dense = large(size(50) << 20, size(100_000));
+    let dense = Row { rounds: 5, ..row("100,000 edits in one file", dense, vec![TX, FSYNC], goals) };
+
     let (mut tree, job) = rename(size(1000));
     if let Some(last) = job.files.last() {
         tree.insert(last.clone(), corpus::source(&mut Chance::new(2), 4000, "nothing", 1));
@@ -140,7 +149,7 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
     let job = Job { files, pairs: vec![(OLD.to_owned(), NEW.to_owned())], once: true };
     let who = vec![TX_REPLACE, FASTMOD, SD_FIND];
     let searched = Row { rounds: 5, ..row("a text in a tree of 20,000 files", (tree, job), who, Vec::new()) };
-    vec![edits, failing, searched, nowhere("a text that is nowhere in 20,000 files", size(20_000), 9)]
+    vec![edits, dense, failing, searched, nowhere("a text that is nowhere in 20,000 files", size(20_000), 9)]
 }
 
 /// Only the search: the text is in none of so many files.

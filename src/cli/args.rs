@@ -69,6 +69,7 @@ Exit status:
   6    recovery required
   7    the check, or the program of `run`, failed; rolled back
   8    done, but the answer could not be written
+  9    nothing to do: nothing of what may be missing is there
   130  interrupted before the swap, or in the check; nothing changed";
 
 fn after_help() -> String {

@@ -20,6 +20,8 @@ pub(crate) const RECOVERY_REQUIRED: u8 = 6;
 pub(crate) const CHECK_FAILED: u8 = 7;
 /// Done and kept; but the answer could not be written.
 pub(crate) const UNTOLD: u8 = 8;
+/// Nothing that the request is about is there, and it allows that.
+pub(crate) const NOTHING_TO_DO: u8 = 9;
 /// Interrupted before the swap; nothing changed.
 pub(crate) const INTERRUPTED: u8 = 130;
 

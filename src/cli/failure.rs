@@ -283,7 +283,7 @@ mod tests {
     use crate::error::MatchPlace;
     use crate::index::{EditIndex, FileIndex};
     use crate::request::edit::{Anchor, Count, Edit, Matching};
-    use crate::request::{Change, FileRequest};
+    use crate::request::{Change, FileRequest, IfMissing};
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
@@ -304,6 +304,7 @@ mod tests {
             change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
             mode: None,
             encoding: None,
+            if_missing: IfMissing::Fail,
         };
         let places =
             MatchPlaces { total: 7, shown: vec![MatchPlace { line: 4, snippet: "4 | a".to_owned(), unique: None }] };

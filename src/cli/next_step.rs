@@ -106,6 +106,9 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),
         NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
+        NextStep::DryRunAgain => {
+            "look at a new dry run (`--dry-run --json`), then apply with its hash: --plan-hash".to_owned()
+        }
         NextStep::StageAgain { id } => {
             format!("it is still open: drop it with `txedit rollback {id}`, read the files, and stage the edits again")
         }

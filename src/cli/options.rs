@@ -18,6 +18,7 @@ use crate::journal::Swap;
 use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
+use crate::request::validate::is_name;
 
 /// The wait for locks.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -273,14 +274,9 @@ fn state_dir(named: Option<&Path>, current: &Path) -> Result<Option<PathBuf>> {
 fn session() -> Result<Option<String>> {
     let Some(name) = env::var_os(SESSION).filter(|name| !name.is_empty()) else { return Ok(None) };
     match name.into_string() {
-        Ok(name) if is_session(&name) => Ok(Some(name)),
+        Ok(name) if is_name(&name) => Ok(Some(name)),
         _ => Err(usage(SESSION, session_words())),
     }
-}
-
-/// Returns whether this can be the name of a session.
-pub(super) fn is_session(name: &str) -> bool {
-    (1..=limits::SESSION_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 /// What the name of a session must be.

@@ -26,6 +26,7 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -
             writeln!(text, "committed before, as {}{}: {what}", styled(NAME, id), undone.unwrap_or_default())
         }
         Some(id) => writeln!(text, "{verb} {}: {what}", styled(NAME, id)),
+        None if report.nothing_to_do => writeln!(text, "nothing to do: nothing that it is about is there"),
         None => writeln!(text, "nothing to change: {what}"),
     };
     if options.verbose {
@@ -87,6 +88,7 @@ pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
         // The view of a program makes the state folder, and lets some folders through.
         let end = if report.program.is_some() { "nothing was committed" } else { "nothing was written" };
         notes.push(format!("dry run: {what}; {end}"));
+        notes.extend(report.plan_hash.filter(|_| options.verbose).map(|hash| format!("plan hash {hash}")));
     }
     for Reverted { id, owner, label } in &report.reverts {
         let label = label.as_ref().map_or_else(String::new, |label| format!(": {}", one_line(label)));

@@ -32,11 +32,8 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         |sync| if durable { leave(sync) } else { StepPhase { on_failure: OnFailure::Leave, steps: Vec::new() } };
     let mut phases = vec![StepPhase { on_failure: OnFailure::Forget, steps: prepare }];
     let verifies_behind_barrier = (stepwise || overwrites) && durable && !checked;
-    let verify_swap = |entry| match verifies_behind_barrier {
-        // Another file, which was moved there, has its name again at once; contents are not read twice.
-        true => CommitStep::VerifySwapByStat(entry),
-        false => CommitStep::VerifySwap(entry),
-    };
+    // Another file, which was moved there, has its name again at once; contents are not read twice.
+    let verify_swap = if verifies_behind_barrier { CommitStep::VerifySwapByStat } else { CommitStep::VerifySwap };
     let mut swap = Vec::with_capacity(2 * entries + 2);
     swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), verify_swap(entry)]));
     if checked {

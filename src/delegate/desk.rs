@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fs::scratch::Scratch;
 use crate::fs::tree;
 use crate::limits;
-use crate::request::{Change, FileRequest, IfExists, Request};
+use crate::request::{Change, FileRequest, IfExists, IfMissing, Request};
 
 /// The delegate's current folder.
 const WORK: &str = "work";
@@ -79,6 +79,7 @@ impl Desk {
                     },
                     mode: None,
                     encoding: copy.and_then(|copy| copy.encoding),
+                    if_missing: IfMissing::Fail,
                 }),
             }
         }
@@ -89,6 +90,7 @@ impl Desk {
             change: Change::Delete,
             mode: None,
             encoding: None,
+            if_missing: IfMissing::Fail,
         }));
         Ok((request, warnings))
     }

@@ -12,7 +12,7 @@ use super::json::JsonSource;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Edit};
-use crate::request::{Change, FileRequest};
+use crate::request::{Change, FileRequest, IfMissing};
 
 /// The expectation named in errors.
 const RESULT: &str = "a result of eslint --format json";
@@ -64,6 +64,7 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
             change: Change::Edit { edits, rename: None },
             mode: None,
             encoding: None,
+            if_missing: IfMissing::Fail,
         });
     }
     Ok(found)

@@ -9,7 +9,7 @@ use super::{PatchOrigin, malformed};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::request::edit::Edit;
-use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
+use crate::request::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo};
 
 /// The files collected so far.
 #[derive(Debug, Default)]
@@ -52,6 +52,7 @@ impl PatchFiles {
             change: Change::Edit { edits, rename: None },
             mode,
             encoding: None,
+            if_missing: IfMissing::Fail,
         })
     }
 
@@ -64,7 +65,14 @@ impl PatchFiles {
     /// Adds a deleted file; with its content, if the patch has it.
     pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
         let expected_hash = content.map(Digest::of);
-        self.push(FileRequest { path: path.into(), expected_hash, change: Change::Delete, mode: None, encoding: None })
+        self.push(FileRequest {
+            path: path.into(),
+            expected_hash,
+            change: Change::Delete,
+            mode: None,
+            encoding: None,
+            if_missing: IfMissing::Fail,
+        })
     }
 
     /// Adds any change of a file. Validation decides whether several changes of one file exclude each other.

@@ -10,6 +10,8 @@ use crate::digest::Digest;
 use crate::error::NextStep;
 pub use crate::journal::Guarantee;
 use crate::path::AskedPath;
+use crate::request::FileRequest;
+use crate::request::edit::Edit;
 use crate::text::Applied;
 
 pub use interrupted::{
@@ -54,6 +56,10 @@ pub struct Report {
     /// True if nothing had to be done because the same request was committed before. Its files are then described as
     /// they are now: see [`Extra::in_place`].
     pub already_applied: bool,
+    /// True if nothing had to be done because nothing that the request is about is there, and it says that this is no failure.
+    pub nothing_to_do: bool,
+    /// The hash of the plan, of a dry run: [`Request::plan_hash`](crate::Request) commits exactly that.
+    pub plan_hash: Option<Digest>,
     /// The transaction that undid it since, if the same request was committed before.
     pub undone_by: Option<String>,
     /// The transactions that this one reverts, if it is an undo, newest first.
@@ -107,6 +113,19 @@ pub struct FileReport {
 }
 
 impl FileReport {
+    /// A file that is not there, and was left out.
+    pub(crate) fn left_out(path: AskedPath) -> Self {
+        let extras = Extra { skipped: true, ..Extra::NONE };
+        let operation = Operation::None;
+        Self { path, operation, edits: Vec::new(), hash_before: None, hash_after: None, extras: extras.into() }
+    }
+
+    /// Returns whether it was left out, or an edit of it.
+    pub(crate) fn is_left_out(&self, asked: &FileRequest) -> bool {
+        let is_missing = |(applied, edit): (&Applied, &Edit)| applied.lines.is_empty() && edit.anchor.may_be_missing();
+        self.extras.skipped || self.edits.iter().zip(asked.edits()).any(is_missing)
+    }
+
     /// The number of edits that changed something; replacing a text by itself changes nothing.
     #[must_use]
     pub fn edits_that_changed(&self) -> usize {
@@ -172,6 +191,8 @@ pub struct Extra {
     pub rebased: Option<String>,
     /// What it leads to, if it is a symlink now.
     pub symlink_to: Option<PathBuf>,
+    /// True if it was left out, since no file is there.
+    pub skipped: bool,
     /// True if the file is still as the request left it; only present if the request was committed before.
     pub in_place: Option<bool>,
     /// What a reader of this file could count on, if that is less than of the others: it was overwritten.
@@ -189,6 +210,7 @@ impl Extra {
         diff: None,
         rebased: None,
         symlink_to: None,
+        skipped: false,
         in_place: None,
         guarantee: None,
         warnings: Vec::new(),
@@ -336,6 +358,8 @@ pub struct Logged {
     pub label: Option<String>,
     /// The session of its caller.
     pub session: Option<String>,
+    /// The campaign that it is a part of.
+    pub campaign: Option<String>,
     /// The transactions that it reverts, newest first.
     pub reverts: Vec<String>,
     /// The transaction that reverted it.
@@ -361,6 +385,7 @@ impl Logged {
             owner: "unknown".to_owned(),
             label: None,
             session: None,
+            campaign: None,
             reverts: Vec::new(),
             reverted_by: None,
             opened: None,

@@ -111,6 +111,8 @@ pub enum NextStep {
     Correct(Correction),
     /// Look at a new preview, and commit with its hash.
     PreviewAgain,
+    /// Look at a new dry run, and apply with its hash.
+    DryRunAgain,
     /// Roll back the open transaction, read its files, and stage the edits again: it does not fit them any more.
     StageAgain {
         /// The transaction, which is still open.
@@ -177,6 +179,7 @@ impl fmt::Display for NextStep {
             Self::AllowVcs => f.write_str("an engine with other bounds"),
             Self::Correct(correction) => correction.fmt(f),
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
+            Self::DryRunAgain => f.write_str("a new dry run, then Request::plan_hash of its report"),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
             Self::CommitAgain { id } => write!(
                 f,

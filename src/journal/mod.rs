@@ -97,6 +97,8 @@ pub struct Header {
     pub label: Option<String>,
     /// The session of its caller, by which it is undone together with others.
     pub session: Option<String>,
+    /// The campaign over many workspaces that it is a part of.
+    pub campaign: Option<String>,
 }
 
 /// The process that runs a transaction, for messages; no decision depends on it.

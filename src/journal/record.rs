@@ -120,6 +120,8 @@ pub(super) struct HeaderLine {
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    campaign: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -290,6 +292,7 @@ impl From<&Header> for HeaderLine {
             parts: header.parts.iter().map(Into::into).collect(),
             label: header.label.clone(),
             session: header.session.clone(),
+            campaign: header.campaign.clone(),
         }
     }
 }
@@ -338,6 +341,7 @@ impl HeaderLine {
             parts,
             label: self.label,
             session: self.session,
+            campaign: self.campaign,
         })
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),
         NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
+        NextStep::DryRunAgain => "call it again with dry_run, and look at the diff".to_owned(),
         NextStep::StageAgain { id } => format!(
             "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"
         ),

@@ -16,7 +16,7 @@ use crate::digest::Digest;
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
-use crate::request::{Change, FileRequest, Request};
+use crate::request::{Change, FileRequest, IfMissing, Request};
 
 pub use pattern::{Pattern, Query};
 
@@ -110,6 +110,7 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
             change,
             mode: None,
             encoding: None,
+            if_missing: IfMissing::Fail,
         });
     }
     if guard.expected_matches != Some(0) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::edit::{Anchor, Count, Edit, Matching};
-use super::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use super::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo, Request};
 use crate::charset::Charset;
 use crate::check::Check;
 use crate::digest::Digest;
@@ -26,6 +26,12 @@ impl Request {
     #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..self }
+    }
+
+    /// Makes it a part of a campaign over many workspaces.
+    #[must_use]
+    pub fn campaign(self, campaign: impl Into<String>) -> Self {
+        Self { campaign: Some(campaign.into()), ..self }
     }
 
     /// Edits a file. Edits of one file are applied in order, each to the result of the one before.
@@ -184,13 +190,19 @@ impl Request {
 impl FileRequest {
     /// A change of one file, whatever its current content, that keeps its permissions.
     pub fn new(path: impl Into<AskedPath>, change: Change) -> Self {
-        Self { path: path.into(), expected_hash: None, change, mode: None, encoding: None }
+        Self { path: path.into(), expected_hash: None, change, mode: None, encoding: None, if_missing: IfMissing::Fail }
     }
 
     /// Refuses the whole request unless the file has this content, which the caller saw.
     #[must_use]
     pub fn expect(self, content: Digest) -> Self {
         Self { expected_hash: Some(content), ..self }
+    }
+
+    /// Leaves the file out if it is not there.
+    #[must_use]
+    pub fn skip_if_missing(self) -> Self {
+        Self { if_missing: IfMissing::Skip, ..self }
     }
 
     /// Sets the permissions.

@@ -62,6 +62,14 @@ pub enum Anchor {
     Hunk(Box<Hunk>),
 }
 
+impl Anchor {
+    /// Whether it need not be there: the edit is left out then.
+    #[must_use]
+    pub const fn may_be_missing(&self) -> bool {
+        matches!(self, Self::Text { count, .. } if count.may_be_none())
+    }
+}
+
 /// The required number of matches of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Count {
@@ -74,13 +82,23 @@ pub enum Count {
     Exactly(usize),
     /// One or more, all replaced.
     All,
+    /// None, or exactly one.
+    AtMostOnce,
+    /// None, or more, all replaced.
+    Any,
 }
 
 impl Count {
-    /// Whether there must be exactly one match.
+    /// Whether there may be no more than one match.
     #[must_use]
     pub const fn is_once(self) -> bool {
-        matches!(self, Self::Once | Self::OnceNear(_))
+        matches!(self, Self::Once | Self::OnceNear(_) | Self::AtMostOnce)
+    }
+
+    /// Whether there need not be any match: the edit is left out then.
+    #[must_use]
+    pub const fn may_be_none(self) -> bool {
+        matches!(self, Self::AtMostOnce | Self::Any)
     }
 
     /// The line, from 1, near which matches are named.

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::edit::{Anchor, Count, Edit, Encoding, Hunk, HunkLine, Matching, Side};
-use super::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use super::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo, Request};
 use crate::digest::{Digest, Digester};
 use crate::path::RelPath;
 
@@ -91,6 +91,9 @@ impl Feed<'_> {
         };
         self.bytes(mode.as_bytes());
         // Only where there is one: the fingerprints of other requests must never change.
+        if file.if_missing == IfMissing::Skip {
+            self.bytes(b"if_missing");
+        }
         if let Some(encoding) = file.encoding {
             self.bytes(b"encoding");
             self.bytes(encoding.name().as_bytes());
@@ -117,6 +120,8 @@ impl Feed<'_> {
                         Count::Once | Count::OnceNear(_) => 1,
                         Count::Exactly(count) => *count,
                         Count::All => 0,
+                        Count::AtMostOnce => usize::MAX,
+                        Count::Any => usize::MAX - 1,
                     });
                     self.number(usize::from(*matching == Matching::Tolerant));
                 }

@@ -48,8 +48,14 @@ pub struct Request {
     pub idempotent: bool,
     /// Identifies a retry: if a transaction has this key, its answer is repeated.
     pub idempotency_key: Option<String>,
+    /// True if a transaction with the key that was undone since does not count: the request is done once more.
+    pub again: bool,
     /// A text for the log.
     pub label: Option<String>,
+    /// The campaign over many workspaces that it is a part of: its transactions can be listed and undone together.
+    pub campaign: Option<String>,
+    /// Refuses the request unless its plan has this hash, which a dry run told.
+    pub plan_hash: Option<Digest>,
     /// True if read-only files are replaced, moved and deleted like others: a program did so already, in a view.
     pub(crate) takes_read_only: bool,
 }
@@ -91,6 +97,8 @@ pub struct FileRequest {
     /// decoded text, in which a [`Range`](edit::Anchor::Range) counts the bytes of UTF-8; a whole content, given in UTF-8, is
     /// encoded.
     pub encoding: Option<Charset>,
+    /// The behaviour if the file is not there, and the change does not make it.
+    pub if_missing: IfMissing,
 }
 
 impl FileRequest {
@@ -154,6 +162,12 @@ impl FileRequest {
                 | Change::Take { .. }
                 | Change::MakeFolder
         )
+    }
+
+    /// True if it is left out where no file is.
+    #[must_use]
+    pub(crate) fn skips_missing(&self) -> bool {
+        self.if_missing == IfMissing::Skip && !self.makes() && !self.is_of_folder()
     }
 
     /// True if it is about a folder, not about a file.
@@ -246,6 +260,17 @@ pub struct RenameTo {
     pub path: AskedPath,
     /// The behaviour if a file is there.
     pub if_exists: IfExists,
+}
+
+/// The behaviour if a file that is to be changed, moved or deleted is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum IfMissing {
+    /// Refuse.
+    #[default]
+    Fail,
+    /// Leave it out.
+    Skip,
 }
 
 /// The behaviour if a file exists already.

@@ -101,6 +101,7 @@ pub fn check(request: &Request, rule: PathRule) -> Result<()> {
     let mut findings = Findings::new();
     check_size(request.files.len(), &mut findings);
     check_label(request.label.as_deref(), &mut findings);
+    check_campaign(request.campaign.as_deref(), &mut findings);
     for (index, file) in request.files.iter().enumerate() {
         check_file(index, file, &mut findings);
     }
@@ -208,6 +209,20 @@ pub fn check_label(label: Option<&str>, findings: &mut Findings) {
         let message = format!("the label is longer than {} bytes", limits::LABEL_BYTES);
         findings.push(ErrorKind::ValidationFailed, vec!["label".to_owned()], message);
     }
+}
+
+/// Validates the name of a campaign.
+fn check_campaign(campaign: Option<&str>, findings: &mut Findings) {
+    if campaign.is_some_and(|name| !is_name(name)) {
+        let message =
+            format!("the name of a campaign has 1 to {} bytes and no control characters", limits::SESSION_BYTES);
+        findings.push(ErrorKind::ValidationFailed, vec!["campaign".to_owned()], message);
+    }
+}
+
+/// Returns whether this can be the name of a session, or of a campaign.
+pub fn is_name(name: &str) -> bool {
+    (1..=limits::SESSION_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 /// Validates an idempotency key; returns whether it is valid.

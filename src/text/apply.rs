@@ -43,8 +43,9 @@ pub(super) fn edit_text(base: &[u8], is_utf8: Option<bool>, edits: &[Edit]) -> R
         return Ok(Edited { splices: super::splice::Splices::none(), applied: Vec::new() });
     }
     // A patch may insert into an empty file; a text anchor cannot be in one.
-    if base.is_empty() && !inserts(&edits[0].anchor) {
-        return Err(refused(EditIndex(0), ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
+    let first = edits.iter().position(|edit| !edit.anchor.may_be_missing());
+    if let Some(first) = first.filter(|first| base.is_empty() && !inserts(&edits[*first].anchor)) {
+        return Err(refused(EditIndex(first), ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
     Editor::new(base, Content::new(base), is_utf8).apply_all(edits)
 }
@@ -191,9 +192,9 @@ impl<'a> Editor<'a> {
     ) -> Result<EditMatches, RefusedEdit> {
         let overlap = if count.is_once() { OverlapRule::Counted } else { OverlapRule::Skipped };
         let remembered = match count {
-            Count::Once | Count::OnceNear(_) => REMEMBERED,
+            Count::Once | Count::OnceNear(_) | Count::AtMostOnce => REMEMBERED,
             Count::Exactly(wanted) => wanted.max(REMEMBERED),
-            Count::All => usize::MAX,
+            Count::All | Count::Any => usize::MAX,
         };
         let mut matches = Vec::new();
         let mut total = 0;
@@ -241,6 +242,9 @@ impl<'a> Editor<'a> {
                 let matches = ranges.into_iter().zip(fitted.into_iter().map(Some)).collect();
                 return Ok(EditMatches { matches, kind, converts: true });
             }
+        }
+        if count.may_be_none() && !text.is_empty() {
+            return Ok(EditMatches::exact(Vec::new(), true));
         }
         Err(self.not_found(index, edit, text))
     }

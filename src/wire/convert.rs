@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
-use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, edit};
+use crate::request::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo, edit};
 
 impl RequestJson {
     /// Validates the shape, then the paths lexically. No file is accessed.
@@ -37,8 +37,11 @@ impl RequestJson {
             backup: self.backup.unwrap_or(false),
             check: self.check.and_then(|command| check(command, findings)),
             idempotent: false,
+            again: false,
             idempotency_key: self.idempotency_key.filter(|key| validate::check_key(key, findings)),
             label: self.label,
+            campaign: None,
+            plan_hash: None,
             takes_read_only: false,
         }
     }
@@ -64,6 +67,7 @@ impl FileRequestJson {
     fn convert(self, index: usize, findings: &mut Findings) -> Option<FileRequest> {
         let place = |field| at_file(index, Some(field));
         let if_exists = self.if_exists(index, findings);
+        let if_missing = if_missing(self.if_missing.as_deref(), || at_file(index, Some("if_missing")), findings);
         self.check_kinds(index, findings);
         let path = match self.file_path {
             Some(path) => Some(path.into()),
@@ -83,7 +87,7 @@ impl FileRequestJson {
         });
         let rename = self.rename_to.map(|path| RenameTo { path: path.into(), if_exists });
         let change = match (self.edits, self.content) {
-            (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, findings), rename },
+            (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, if_missing, findings), rename },
             (None, Some(content)) => Change::Write { content: content.into_bytes(), if_exists },
             (None, None) if self.delete == Some(true) => Change::Delete,
             (None, None) if self.symlink_to.is_some() => {
@@ -95,7 +99,7 @@ impl FileRequestJson {
             (None, None) if self.remove_folder == Some(true) => Change::RemoveFolder,
             (None, None) => rename.map_or(Change::Mode, Change::Rename),
         };
-        Some(FileRequest { path: path?, expected_hash, change, mode, encoding })
+        Some(FileRequest { path: path?, expected_hash, change, mode, encoding, if_missing })
     }
 
     /// Validates that the entry asks for only one kind of change.
@@ -146,6 +150,10 @@ impl FileRequestJson {
             let message = "`encoding` goes with `edits` or `content` only";
             findings.push(ErrorKind::ValidationFailed, at_file(index, Some("encoding")), message);
         }
+        if self.if_missing.is_some() && (self.content.is_some() || self.symlink_to.is_some() || makes || removes) {
+            let message = "`if_missing` goes with `edits`, `delete`, `rename_to` or `mode` only";
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_missing")), message);
+        }
         if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() && self.symlink_to.is_none() {
             let message = "`if_exists` goes with `content`, `rename_to` or `symlink_to` only";
             findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_exists")), message);
@@ -165,6 +173,17 @@ impl FileRequestJson {
     }
 }
 
+fn if_missing(given: Option<&str>, place: impl Fn() -> Vec<String>, findings: &mut Findings) -> IfMissing {
+    match given {
+        None | Some("fail") => IfMissing::Fail,
+        Some("skip") => IfMissing::Skip,
+        Some(_) => {
+            findings.push(ErrorKind::ValidationFailed, place(), "`if_missing` takes \"fail\" or \"skip\"");
+            IfMissing::Fail
+        }
+    }
+}
+
 /// One to five octal digits, so that `755`, `0755` and `00755` are the same.
 fn mode(digits: &str) -> Option<u32> {
     // The parser of the standard library accepts a sign as well.
@@ -173,8 +192,19 @@ fn mode(digits: &str) -> Option<u32> {
     (mode <= validate::MODE_MAX).then_some(mode)
 }
 
-fn convert_edits(file: usize, edits: Vec<EditJson>, findings: &mut Findings) -> Vec<edit::Edit> {
+fn convert_edits(
+    file: usize,
+    mut edits: Vec<EditJson>,
+    if_missing: IfMissing,
+    findings: &mut Findings,
+) -> Vec<edit::Edit> {
     let total = edits.len();
+    if if_missing == IfMissing::Skip {
+        // An edit may say otherwise.
+        for edit in &mut edits {
+            edit.if_missing = edit.if_missing.take().or(Some("skip".to_owned()));
+        }
+    }
     validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
     // `collect` would reuse the vector that grew during parsing, with room for several, or leave a hole in the memory.
     let mut converted = Vec::with_capacity(total);
@@ -203,9 +233,16 @@ impl EditJson {
                 invalid::<()>(findings, place("expected_matches"), message);
             }
         }
+        let skips = if_missing(self.if_missing.as_deref(), || place("if_missing"), findings) == IfMissing::Skip;
+        if skips && self.expected_matches.is_some() {
+            let message = "`expected_matches` and `if_missing` exclude each other";
+            invalid::<()>(findings, place("expected_matches"), message);
+        }
         let count = match (self.replace_all, self.expected_matches) {
+            (Some(true), _) if skips => Count::Any,
             (Some(true), _) => Count::All,
             (_, Some(expected)) => Count::Exactly(expected),
+            (_, None) if skips => Count::AtMostOnce,
             (_, None) => self.near_line.map_or(Count::Once, Count::OnceNear),
         };
         let old = self

@@ -69,6 +69,9 @@ pub struct FileResult {
     /// That program's changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_diff: Option<String>,
+    /// True if it was left out, since no file is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<bool>,
     /// If it was committed before: true if the file is still as it was left. `hash_after` is its current hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place: Option<bool>,
@@ -105,6 +108,7 @@ impl FileResult {
             diff: file.extras.diff.clone(),
             rebased: file.extras.rebased.is_some().then_some(true),
             foreign_diff: file.extras.rebased.clone(),
+            skipped: file.extras.skipped.then_some(true),
             in_place: file.extras.in_place,
             ..Self::of(&file.path, file.operation.as_str())
         }

@@ -48,6 +48,9 @@ pub struct LoggedJson {
     /// The session of its caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The campaign that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     /// The transactions that it reverts, newest first, if they are several.
@@ -81,6 +84,7 @@ impl From<&report::Logged> for LoggedJson {
             owner: logged.owner.clone(),
             label: logged.label.clone(),
             session: logged.session.clone(),
+            campaign: logged.campaign.clone(),
             reverts,
             reverts_each,
             reverted_by: logged.reverted_by.clone(),
@@ -133,6 +137,9 @@ pub struct Show {
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The campaign that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -156,6 +163,7 @@ impl From<&report::Shown> for Show {
             owner,
             label,
             session,
+            campaign,
             reverts,
             reverts_each,
             reverted_by,
@@ -172,6 +180,7 @@ impl From<&report::Shown> for Show {
             owner,
             label,
             session,
+            campaign,
             reverts,
             reverts_each,
             reverted_by,

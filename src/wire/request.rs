@@ -78,6 +78,9 @@ pub struct FileRequestJson<E = EditJson> {
     /// `fail` or `replace` a file that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_exists: Option<String>,
+    /// `fail` or `skip`: if it is not there, or a text of its edits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_missing: Option<String>,
     /// Delete the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<bool>,
@@ -122,6 +125,9 @@ pub struct EditJson {
     /// Show matches near this line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_line: Option<usize>,
+    /// `fail` or `skip`: if the text is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_missing: Option<String>,
     /// `exact` or `tolerant`.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub match_mode: Option<String>,
@@ -151,6 +157,7 @@ impl<E> Default for FileRequestJson<E> {
             edits: None,
             content: None,
             if_exists: None,
+            if_missing: None,
             delete: None,
             symlink_to: None,
             make_folder: None,
@@ -177,6 +184,7 @@ impl<E> FileRequestJson<E> {
             edits: _,
             content,
             if_exists,
+            if_missing,
             delete,
             symlink_to,
             make_folder,
@@ -191,6 +199,7 @@ impl<E> FileRequestJson<E> {
             edits,
             content,
             if_exists,
+            if_missing,
             delete,
             symlink_to,
             make_folder,

@@ -16,6 +16,9 @@ use crate::wire::program::ProgramResult;
 /// The number of characters of an `old_string` that an answer repeats.
 pub const OLD_STRING_CHARS: usize = 50;
 
+/// The outcome where nothing that a request is about is there.
+const NOTHING_TO_DO: &str = "nothing_to_do";
+
 /// The tool whose answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -37,6 +40,12 @@ pub struct FileSuccess {
     /// What a reader of it could count on meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
+    /// `nothing_to_do` if what it is about is not there, and the request allows that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    /// The hash of the plan, of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
     /// The number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
@@ -77,6 +86,12 @@ pub struct MultiSuccess {
     /// What a reader of the files could count on meanwhile; absent where there is no transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
+    /// `nothing_to_do` if nothing that it is about is there, and the request allows that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    /// The hash of the plan, of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
     pub file_results: Vec<FileResult>,
     pub summary: Summary,
     /// Warnings that belong to no single file.
@@ -183,6 +198,8 @@ pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess>
         file,
         transaction_id: report.transaction.clone(),
         guarantee: report.guarantee.map(Guarantee::as_str),
+        outcome: report.nothing_to_do.then_some(NOTHING_TO_DO),
+        plan_hash: report.plan_hash.map(|hash| hash.to_hex()),
         attempts: several(report.attempts),
         check: report.check.as_deref().map(CheckResult::from),
         already_applied: report.already_applied.then_some(true),
@@ -208,6 +225,8 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         files_edited: report.files.iter().filter(|file| file.operation != Operation::None).count(),
         transaction_id: report.transaction.clone(),
         guarantee: report.guarantee.map(Guarantee::as_str),
+        outcome: report.nothing_to_do.then_some(NOTHING_TO_DO),
+        plan_hash: report.plan_hash.map(|hash| hash.to_hex()),
         summary: Summary {
             total_files,
             // A file that fails makes the whole request fail.
@@ -237,8 +256,8 @@ pub(super) fn several(attempts: usize) -> Option<usize> {
 pub(super) fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
     EditSuccess {
         old_string: asked.map(old_string).unwrap_or_default(),
-        // An edit that finds nothing fails its transaction; one that replaces a text by itself has matched as well.
-        matched: true,
+        // One that replaces a text by itself has matched as well.
+        matched: !applied.lines.is_empty() || !asked.is_some_and(|edit| edit.anchor.may_be_missing()),
         occurrences_replaced: applied.replaced,
         lines: applied.lines.clone(),
         match_kind: applied.match_kind.as_str(),

@@ -177,7 +177,7 @@ def header_of(raw):
     if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "swap?", "parts?", "label?", "session?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "reverts_also?", "opened?", "key?", "request?", "swap?", "parts?", "label?", "session?", "campaign?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -230,6 +230,8 @@ def header_of(raw):
         text(header["label"], 1)
     if "session" in header:
         text(header["session"], 1)
+    if "campaign" in header:
+        text(header["campaign"], 1)
     return header
 
 

@@ -40,6 +40,7 @@ class FileResult(Answer):
         hash_before: BLAKE3 of the old content, in hex; ``None`` if there was no file.
         hash_after: the same of the new content; ``None`` if the file is gone.
         diff: the unified diff, in a dry run. It is cut after 64 KiB, at the end of a line, and says so.
+        skipped: it was left out, since no file is there.
         in_place: for a request that was committed before: true if the file is still as it left it.
     """
 
@@ -59,6 +60,7 @@ class FileResult(Answer):
     backup_path: Optional[str] = None
     final_content: Optional[str] = None
     diff: Optional[str] = None
+    skipped: bool = False
     in_place: Optional[bool] = None
 
 
@@ -136,6 +138,8 @@ class Report(Answer):
     Attributes:
         transaction_id: ``None`` for a dry run, and if there was nothing to change.
         files_edited: the number of files that were changed in any way.
+        outcome: ``nothing_to_do`` if nothing that the request is about is there, and it allows that.
+        plan_hash: of a dry run: the hash of the plan, for ``apply``.
         attempts: the number of attempts beside other programs that wrote the same files.
         already_applied: the same request was committed before, and nothing was done.
         undone_by: the transaction that reverted it since.
@@ -144,6 +148,8 @@ class Report(Answer):
 
     dry_run: bool = False
     transaction_id: Optional[str] = None
+    outcome: Optional[str] = None
+    plan_hash: Optional[str] = None
     files_edited: int = 0
     file_results: Tuple[FileResult, ...] = ()
     warnings: Tuple[str, ...] = ()
@@ -202,6 +208,7 @@ class LoggedTransaction(Answer):
     owner: str = ""
     label: Optional[str] = None
     session: Optional[str] = None
+    campaign: Optional[str] = None
     reverts: Tuple[str, ...] = ()
     reverted_by: Optional[str] = None
     opened: Optional[str] = None

@@ -20,13 +20,25 @@ Format = Literal["plan", "diff", "envelope", "search-replace", "workspace-edit",
 def apply(
     request: Mapping[str, Any],
     *,
+    plan_hash: Optional[str] = None,
+    campaign: Optional[str] = None,
     dry_run: bool = False,
     root: Optional[StrPath] = None,
     options: Optional[Options] = None,
 ) -> Report:
-    """Applies a request, which docs/plan.md describes: all of it, or nothing."""
-    arguments: List[Argument] = ["apply", "--format=plan", *(["--dry-run"] if dry_run else []), "-"]
-    return report(call(arguments, root=root, options=options, request=encoded(request)))
+    """Applies a request, which docs/plan.md describes: all of it, or nothing.
+
+    Args:
+        plan_hash: that of a dry run: refuse whatever is not exactly what it showed.
+        campaign: the campaign over many workspaces that this is a part of.
+
+    Raises:
+        Conflict: it is not what the dry run showed; nothing was changed.
+    """
+    arguments: List[Argument] = ["apply", "--format=plan", *_flags({"--dry-run": dry_run})]
+    arguments += [] if plan_hash is None else [f"--plan-hash={plan_hash}"]
+    arguments += [] if campaign is None else [f"--campaign={campaign}"]
+    return report(call([*arguments, "-"], root=root, options=options, request=encoded(request)))
 
 
 def apply_patch(
@@ -143,6 +155,7 @@ def undo(
     last: Optional[int] = None,
     since: Optional[str] = None,
     session: Optional[str] = None,
+    campaign: Optional[str] = None,
     rebase: bool = False,
     dry_run: bool = False,
     root: Optional[StrPath] = None,
@@ -155,6 +168,7 @@ def undo(
         last: the newest so many.
         since: all that was committed after the transaction of this id, which stays, or after this time (RFC 3339).
         session: all of this session.
+        campaign: all of this campaign.
         rebase: also if a file has changed since, as long as other lines changed.
 
     Raises:
@@ -165,6 +179,7 @@ def undo(
     arguments += [] if last is None else [f"--last={last}"]
     arguments += [] if since is None else [f"--since={since}"]
     arguments += [] if session is None else [f"--session={session}"]
+    arguments += [] if campaign is None else [f"--campaign={campaign}"]
     return report(call([*arguments, *_positional(id)], root=root, options=options))
 
 
@@ -185,6 +200,7 @@ def log(
     *,
     path: Optional[AnyPath] = None,
     session: Optional[str] = None,
+    campaign: Optional[str] = None,
     limit: int = 20,
     root: Optional[StrPath] = None,
     options: Optional[Options] = None,
@@ -194,11 +210,13 @@ def log(
     Args:
         path: only those that changed this file, or a file in this folder.
         session: only those of this session.
+        campaign: only those of this campaign.
         limit: at most so many.
     """
     arguments: List[Argument] = ["log", f"--limit={limit}"]
     arguments += [] if path is None else [b"--path=" + os.fsencode(path)]
     arguments += [] if session is None else [f"--session={session}"]
+    arguments += [] if campaign is None else [f"--campaign={campaign}"]
     answer = call(arguments, root=root, options=options)
     return [logged(one) for one in answer.get("transactions", [])]
 

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::TransactionArgs;
 use crate::charset::Charset;
+use crate::digest::Digest;
 use crate::request::edit::Matching;
 
 /// How texts of edits are compared with the files. The variants have no doc comments, which would become paragraphs of
@@ -47,6 +48,15 @@ pub(crate) struct ApplyArgs {
     /// Succeed without changes if this very plan was committed before and every file is still as it left it
     #[arg(long)]
     pub(crate) idempotent: bool,
+    /// Do it once more if what had its idempotency key was undone since
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Commit only the very plan that a dry run showed
+    #[arg(long, value_name = "HASH")]
+    pub(crate) plan_hash: Option<Digest>,
+    /// The campaign over many workspaces that this is a part of
+    #[arg(long, value_name = "NAME")]
+    pub(crate) campaign: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,9 @@ pub(crate) struct TransactionArgs {
     /// A text for the log
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+    /// The campaign over many workspaces that this is a part of
+    #[arg(long, value_name = "NAME")]
+    pub(crate) campaign: Option<String>,
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

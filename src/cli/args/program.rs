@@ -19,6 +19,9 @@ pub(crate) struct RunArgs {
     /// A text for the log [default: the command]
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+    /// The campaign over many workspaces that this is a part of
+    #[arg(long, value_name = "NAME", conflicts_with = "stage")]
+    pub(crate) campaign: Option<String>,
     /// Commit only files that match G; repeatable
     #[arg(long, value_name = "G")]
     pub(crate) only: Vec<String>,

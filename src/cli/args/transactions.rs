@@ -57,6 +57,9 @@ pub(crate) struct LogArgs {
     /// Only those of this session: `TXEDIT_SESSION` when they were made, or that of an MCP client
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Only those of this campaign
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub(crate) campaign: Option<String>,
     /// List at most N
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
@@ -93,6 +96,9 @@ pub(crate) struct UndoArgs {
     /// Revert all of this session, as one transaction: of `TXEDIT_SESSION` when they were made, or of an MCP client
     #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "since", "last"])]
     pub(crate) session: Option<String>,
+    /// Revert all of this campaign, as one transaction
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "since", "last", "session"])]
+    pub(crate) campaign: Option<String>,
     #[command(flatten)]
     pub(crate) how: RevertArgs,
 }

@@ -21,6 +21,9 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     let mut input = Input::read(&args.input, options)?;
     input.request.dry_run |= args.input.dry_run;
     input.request.idempotent = args.idempotent;
+    input.request.again = args.again;
+    input.request.plan_hash = args.plan_hash;
+    input.request.campaign.clone_from(&args.campaign);
     if input.is_nothing() {
         let report = Report { dry_run: input.request.dry_run, ..Report::default() };
         return Ok(transact::answer(&report, &input.request, "", options)?);

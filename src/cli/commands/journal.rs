@@ -81,6 +81,7 @@ fn for_people(journal: &Journal, journal_state: Option<JournalState>) -> String 
         ("swap", &header.swap.word().map(str::to_owned)),
         ("label", &header.label),
         ("session", &header.session),
+        ("campaign", &header.campaign),
     ];
     for (name, value) in optional {
         if let Some(value) = value {
@@ -151,6 +152,8 @@ pub(super) struct JournalJson<'a> {
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    campaign: Option<&'a str>,
     entries: Vec<EntryView>,
 }
 
@@ -205,6 +208,7 @@ impl<'a> JournalJson<'a> {
             parts: header.parts.iter().map(PartView::new).collect(),
             label: header.label.as_deref(),
             session: header.session.as_deref(),
+            campaign: header.campaign.as_deref(),
             entries: journal.entries.numbered().map(|(entry, record)| EntryView::new(entry, record)).collect(),
         }
     }

@@ -24,9 +24,10 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
     let engine = options.engine()?;
     // All are in the root.
     let path = args.path.as_ref().map(|path| options.in_workspace(path)).filter(|path| path != engine.root());
-    let logged = match &args.session {
-        Some(session) => engine.log_of_session(session, args.limit, path.as_deref())?,
-        None => engine.log(args.limit, path.as_deref())?,
+    let logged = match (&args.session, &args.campaign) {
+        (Some(session), _) => engine.log_of_session(session, args.limit, path.as_deref())?,
+        (_, Some(campaign)) => engine.log_of_campaign(campaign, args.limit, path.as_deref())?,
+        (None, None) => engine.log(args.limit, path.as_deref())?,
     };
     let ids = engine.short_ids(ID)?;
     let mut text = String::new();
@@ -41,10 +42,12 @@ pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Fai
     }
     let mut notes = warnings(&logged);
     if logged.is_empty() {
-        notes.push(match (&args.path, &args.session) {
+        let of = args.session.as_ref().map(|name| ("session", name));
+        let of = of.or_else(|| args.campaign.as_ref().map(|name| ("campaign", name)));
+        notes.push(match (&args.path, of) {
             _ if args.limit == 0 => "--limit 0 lists none".to_owned(),
             (Some(path), _) => format!("no transaction changed {}", shown(path)),
-            (None, Some(session)) => format!("no transaction is of the session {}", one_line(session)),
+            (None, Some((what, name))) => format!("no transaction is of the {what} {}", one_line(name)),
             (None, None) => "no transactions".to_owned(),
         });
     }

@@ -42,6 +42,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         let mut found = replace::search(&query, &tree, guard, run.cancel)?;
         found.request.dry_run = args.transaction.dry_run;
         found.request.label.clone_from(&args.transaction.label);
+        found.request.campaign.clone_from(&args.transaction.campaign);
         Ok(found)
     };
     let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(|| find(run), run)))?;

@@ -76,6 +76,7 @@ fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<P
     program.dry_run = args.dry_run;
     program.verbose = options.verbose;
     program.label.clone_from(&args.label);
+    program.campaign.clone_from(&args.campaign);
     Ok(program)
 }
 

@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::Answer;
 use crate::cli::progress::CallProgress;
-use crate::cli::{report, signals};
+use crate::cli::{exit, report, signals};
 use crate::engine::report::Report;
 use crate::engine::tree::ListedEntry;
 use crate::engine::{Engine, Run};
@@ -39,7 +39,8 @@ pub(super) fn make(
     shape: Shape,
     options: &CommonOptions,
 ) -> Result<Answer, Failure> {
-    let request = Request { files, label: args.label.clone(), dry_run: args.dry_run, ..Request::default() };
+    let (label, campaign) = (args.label.clone(), args.campaign.clone());
+    let request = Request { files, label, campaign, dry_run: args.dry_run, ..Request::default() };
     match validate::check(&request, PathRule::Absolute) {
         Ok(()) => apply(request, shape, options),
         Err(error) => Err(Failure::of(request, shape)(error)),
@@ -102,7 +103,8 @@ pub(super) fn answer(report: &Report, request: &Request, verb: &str, options: &C
     let answer =
         if options.json { Answer::new(&wire::success_multi(report, request), text)? } else { Answer::for_people(text) };
     let answer = showing_changes(answer, report, options);
-    Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
+    let status = if report.nothing_to_do { exit::NOTHING_TO_DO } else { exit::DONE };
+    Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)).exiting(status))
 }
 
 /// The answer with the changes that would be made, where it tells them.

@@ -1,4 +1,4 @@
-//! `txedit undo [ID]`, `txedit undo --since`, `--last` and `--session`, and `txedit redo [ID]`.
+//! `txedit undo [ID]`, `txedit undo --since`, `--last`, `--session` and `--campaign`, and `txedit redo [ID]`.
 
 use super::transact;
 use crate::cli::args::{RedoArgs, RevertArgs, UndoArgs};
@@ -14,11 +14,12 @@ pub(super) fn run(args: &UndoArgs, options: &CommonOptions) -> Result<Answer, Fa
     let (engine, how) = (options.engine()?, how(&args.how));
     let id = ids::meant_if_any(args.id.as_deref(), IdScope::CommittedOrOpen, &engine)?;
     let since = args.since.as_ref().map(|since| ids::meant_or_time(since, &engine)).transpose()?;
-    let report = transact::watched(options, |run| match (&since, args.last, &args.session) {
+    let report = transact::watched(options, |run| match (&since, args.last, &args.session, &args.campaign) {
         (Some(since), ..) => engine.undo_since(since, &|_, _| true, &how, run),
-        (_, Some(count), _) => engine.undo_last(count, &how, run),
-        (.., Some(session)) => engine.undo_session(session, &how, run),
-        (None, None, None) => engine.undo_with(id.as_deref(), &how, run),
+        (_, Some(count), ..) => engine.undo_last(count, &how, run),
+        (_, _, Some(session), _) => engine.undo_session(session, &how, run),
+        (.., Some(campaign)) => engine.undo_campaign(campaign, &how, run),
+        (None, None, None, None) => engine.undo_with(id.as_deref(), &how, run),
     })?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }

@@ -4,8 +4,11 @@
 //! finds the other, and that one gives way before anything is swapped. An earlier search, before anything is staged,
 //! only spares the later request the work of staging; correctness does not depend on it.
 
-use super::untrusted;
+use std::collections::HashMap;
+
+use super::{keys, untrusted};
 use crate::engine::Engine;
+use crate::engine::history;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
@@ -18,13 +21,21 @@ use crate::journal::{self, Header, JournalState};
 use crate::request::Request;
 
 /// Refuses where another transaction has the key of this one.
-pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> {
+///
+/// Where the caller asks for it `again`, one that is undone does not count.
+pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>, again: bool) -> Result<()> {
     let TransactionFolder { state, journal, .. } = transaction;
     let Header { id, key, .. } = &journal.header;
     let Some(key) = key else { return Ok(()) };
     // In this order: a transaction that moves from the first to the second meanwhile is seen in one of them.
-    refuse_in(state, Section::Transactions, (key, Some(id)))?;
-    refuse_in(state, Section::History, (key, Some(id)))
+    let undone = if again { history::reverted(state)? } else { HashMap::new() };
+    let counts = |other: &str| other != id && !undone.contains_key(other);
+    refuse_in(state, Section::Transactions, key, &counts)?;
+    refuse_in(state, Section::History, key, &counts)?;
+    match keys::find(state, key)? {
+        Some(pruned) if !again || pruned.undone_by(state)?.is_none() => Err(at_work(&pruned.id)),
+        _ => Ok(()),
+    }
 }
 
 impl Engine {
@@ -32,14 +43,14 @@ impl Engine {
     pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &StateLookup) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(()) };
-        refuse_in(state, Section::Transactions, (key, None))
+        refuse_in(state, Section::Transactions, key, &|_| true)
     }
 }
 
-/// Refuses if a transaction in a section has the key and is not `own`.
-fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
+/// Refuses if a transaction in a section has the key, and counts.
+fn refuse_in(state: &StateFolder, section: Section, key: &str, counts: &dyn Fn(&str) -> bool) -> Result<()> {
     let Some(folder) = state.whole_section(section)? else { return Ok(()) };
-    for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
+    for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| counts(other)) {
         if header(&state.workspace, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
             continue;
         }
@@ -49,13 +60,17 @@ fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&s
         {
             return Err(untrusted.may_have_key(key));
         }
-        let message = format!(
-            "another request with the same idempotency key is at work, or was just committed, as {other}: nothing was \
-             changed; send this one again to hear what became of that"
-        );
-        return Err(Error::new(ErrorKind::LockTimeout, message).detail(Detail::SameKey));
+        return Err(at_work(other));
     }
     Ok(())
+}
+
+fn at_work(other: &str) -> Error {
+    let message = format!(
+        "another request with the same idempotency key is at work, or was just committed, as {other}: nothing was changed; \
+         send this one again to hear what became of that"
+    );
+    Error::new(ErrorKind::LockTimeout, message).detail(Detail::SameKey)
 }
 
 /// The header of the journal in a transaction's folder, if it was born there.

@@ -4,8 +4,10 @@ pub(super) mod changed_by;
 pub(super) mod concurrent_key;
 pub(super) mod export;
 pub(super) mod folders_before;
+pub(super) mod group;
 pub(super) mod id_order;
 pub(super) mod kept;
+pub(super) mod keys;
 pub(super) mod late_writes;
 pub(super) mod made_folders;
 pub(super) mod path_history;
@@ -22,6 +24,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use self::group::Group;
 use super::report::{Logged, Shown, ShownFile};
 use super::store::births;
 use super::store::id;
@@ -282,10 +285,15 @@ impl Engine {
 
     /// The same, only those of one session.
     pub fn log_of_session(&self, session: &str, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
-        self.log_where(limit, path, Some(session))
+        self.log_where(limit, path, Some(Group::Session(session)))
     }
 
-    fn log_where(&self, limit: usize, path: Option<&Path>, session: Option<&str>) -> Result<Vec<Logged>> {
+    /// The same, only those of one campaign.
+    pub fn log_of_campaign(&self, campaign: &str, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
+        self.log_where(limit, path, Some(Group::Campaign(campaign)))
+    }
+
+    fn log_where(&self, limit: usize, path: Option<&Path>, group: Option<Group<'_>>) -> Result<Vec<Logged>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let undone = reverted(&state)?;
@@ -304,7 +312,7 @@ impl Engine {
             };
             let Journal { header, entries, .. } = &loaded.journal;
             let wanted = |p: &RelPath| entries.iter().any(|record| record.path.touches(p));
-            let is_of_it = session.is_none_or(|session| header.session.as_deref() == Some(session));
+            let is_of_it = group.is_none_or(|group| group.has(header));
             if is_of_it && path.as_ref().is_none_or(wanted) {
                 log.push(self.logged(&loaded, undone.get(loaded.id()))?);
             }
@@ -391,6 +399,7 @@ impl Engine {
             owner: header.owner.to_string(),
             label: header.label.clone(),
             session: header.session.clone(),
+            campaign: header.campaign.clone(),
             reverts: header.reverts.clone(),
             reverted_by: reverted_by.cloned(),
             opened: header.opened.clone(),

@@ -1,11 +1,12 @@
 //! Prunes history by count, bytes and age.
 
+use super::keys;
 use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
 use crate::engine::store::id;
 use crate::engine::store::lookup;
 use crate::engine::store::state::{Section, StateFolder, list_ids};
-use crate::engine::{Engine, Retention, history};
+use crate::engine::{Durability, Engine, Retention, history};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::{listed, shown};
@@ -115,7 +116,7 @@ impl Engine {
         };
         let oldest = now.checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
         let oldest = id::time_part(oldest);
-        let mut moved = Vec::new();
+        let (mut moved, mut headers) = (Vec::new(), Vec::new());
         let mut room = retention.bytes;
         let mut is_newest = true;
         for (rank, id) in ids.iter().rev().enumerate() {
@@ -136,11 +137,12 @@ impl Engine {
                 continue;
             }
             // One whose journal does not verify stays, and takes no room from the others.
-            if history::load(state, id)?.is_none() {
-                continue;
-            }
+            let Some(loaded) = history::load(state, id)? else { continue };
+            headers.push(loaded.journal.header);
             moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
         }
+        // Never after they have left history: a retry finds one or the other.
+        keys::keep(state, &headers, self.settings.durability == Durability::Power)?;
         // The oldest first: if a move fails, the newest transactions are left, which an undo reverts first.
         let mut gone = Vec::new();
         for Moved { id, .. } in moved.iter().rev() {
@@ -184,7 +186,7 @@ fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
 mod tests {
 
     use super::*;
-    use crate::engine::{Durability, Run, Settings};
+    use crate::engine::{Run, Settings};
     use crate::request::validate::PathRule;
     use crate::wire;
 

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 
 use super::{HistoryEntry, whole_history};
+use crate::engine::history::group::Group;
 use crate::engine::report::RecoveryReason;
 use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
@@ -57,9 +58,9 @@ impl UntrustedTransaction {
         error.with_next([NextStep::Log]).with_next(self.next_steps())
     }
 
-    /// The error for a caller that asks for all of a session.
-    pub(crate) fn may_be_of_session(&self, session: &str) -> Error {
-        let and = format!("and may be of the session {session}: name the transactions that are meant");
+    /// The error for a caller that asks for all of a session or campaign.
+    pub(crate) fn may_be_of(&self, group: Group<'_>) -> Error {
+        let and = format!("and may be of {group}: name the transactions that are meant");
         self.refused(&and, ", or ").with_next([NextStep::Log]).with_next(self.next_steps())
     }
 
@@ -204,21 +205,21 @@ pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -
     Ok(Some(UntrustedTransaction { id, path, section: Section::Transactions, cause, why, header }))
 }
 
-/// Refuses if one that cannot be used may be of a session.
-pub(crate) fn refuse_of_session(state: &StateFolder, session: &str) -> Result<()> {
+/// Refuses if one that cannot be used may be of a session or campaign.
+pub(crate) fn refuse_of(state: &StateFolder, group: Group<'_>) -> Result<()> {
     let is_of_it = |untrusted: &UntrustedTransaction| match &untrusted.header {
-        Some(header) => header.session.as_deref() == Some(session),
+        Some(header) => group.has(header),
         None => !untrusted.is_foreign(),
     };
     for entry in whole_history(state)? {
         if let HistoryEntry::Untrusted(untrusted) = entry?
             && is_of_it(&untrusted)
         {
-            return Err(untrusted.may_be_of_session(session));
+            return Err(untrusted.may_be_of(group));
         }
     }
     let interrupted = interrupted(state)?;
-    interrupted.iter().find(|it| is_of_it(it)).map_or(Ok(()), |untrusted| Err(untrusted.may_be_of_session(session)))
+    interrupted.iter().find(|it| is_of_it(it)).map_or(Ok(()), |untrusted| Err(untrusted.may_be_of(group)))
 }
 
 /// Returns whether it may be the wanted one: by its id and, as far as its journal tells, by who committed it.

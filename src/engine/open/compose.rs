@@ -190,14 +190,15 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
 
 /// Adds `new` to the result of `old`.
 fn merge(old: &FileRequest, new: &FileRequest, file: FileIndex, there: &HashSet<PathBuf>) -> Result<Merged> {
-    let mode = new.mode.or(old.mode);
-    let expected_hash = old.expected_hash.or(new.expected_hash);
+    let (mode, expected_hash) = (new.mode.or(old.mode), old.expected_hash.or(new.expected_hash));
     let encoding = match encoding(old, new) {
         Ok(encoding) => encoding,
         Err(message) => return Ok(Merged::Refused(ErrorKind::ValidationFailed, message)),
     };
-    let merged =
-        |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode, encoding };
+    let merged = |path: &Path, change| {
+        let file = FileRequest::new(path.to_owned(), change);
+        FileRequest { expected_hash, mode, encoding, ..file }
+    };
     let here = |change, first_edit| Ok(Merged::Into(merged(&old.path, change), first_edit));
     let gone = || Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, None));
     let refused = || Ok(not_on_top(new));
@@ -280,7 +281,7 @@ fn merge_whole(old: &FileRequest, new: &FileRequest, there: &HashSet<PathBuf>) -
     let expected_hash = old.expected_hash.or(new.expected_hash);
     // Neither a symlink nor what is gone has a mode or an encoding.
     let into = |path: &Path, change| {
-        let file = FileRequest { path: path.to_owned().into(), expected_hash, change, mode: None, encoding: None };
+        let file = FileRequest { expected_hash, ..FileRequest::new(path.to_owned(), change) };
         Merged::Into(file, None)
     };
     match (&old.change, &new.change) {

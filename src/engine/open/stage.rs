@@ -18,7 +18,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diagnosis, Error, ErrorKind, MismatchCause, Result};
 use crate::index::{EditIndex, FileIndex};
 use crate::request::validate::{Findings, at_file};
-use crate::request::{Change, FileRequest, Request};
+use crate::request::{Change, FileRequest, IfMissing, Request};
 
 /// Decides whether what was read of the files may be staged on.
 pub(in crate::engine) type IsSeen<'a> = &'a dyn Fn(&Prepared) -> Result<()>;
@@ -263,6 +263,13 @@ fn check_stageable(request: &Request) -> Result<()> {
     for (index, _) in request.files.iter().enumerate().filter(|(_, file)| is_held(file)) {
         let message = "a file that is given away cannot be staged: send its content";
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("file_path")), message);
+    }
+    let skips = |file: &FileRequest| {
+        file.if_missing == IfMissing::Skip || file.edits().iter().any(|edit| edit.anchor.may_be_missing())
+    };
+    for (index, _) in request.files.iter().enumerate().filter(|(_, file)| skips(file)) {
+        let message = "`if_missing` goes with a request that is applied at once: stage what is there";
+        findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_missing")), message);
     }
     findings.finish()
 }

@@ -74,6 +74,8 @@ pub struct Program {
     pub check: Option<Check>,
     /// A text for the log [default: the command].
     pub label: Option<String>,
+    /// The campaign that it is a part of.
+    pub campaign: Option<String>,
 }
 
 impl Program {
@@ -92,6 +94,7 @@ impl Program {
             verbose: false,
             check: None,
             label: None,
+            campaign: None,
         }
     }
 
@@ -241,9 +244,9 @@ impl Engine {
         ran.changed_meanwhile = collector.changed_meanwhile(&real)?;
         ran.left_out = collector.left_out;
         let Program { dry_run, verbose, .. } = *program;
-        let (check, label) = (program.check.clone(), Some(program.label()));
+        let (check, label, campaign) = (program.check.clone(), Some(program.label()), program.campaign.clone());
         let asked = Request::of_files(collector.files);
-        let request = Request { dry_run, verbose, check, label, takes_read_only: true, ..asked };
+        let request = Request { dry_run, verbose, check, label, campaign, takes_read_only: true, ..asked };
         Ok(EndedProgram { view, before, committed, request, run: ran })
     }
 }

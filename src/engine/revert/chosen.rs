@@ -1,8 +1,9 @@
-//! Undo of several transactions that are chosen by their number or by their session, as one transaction.
+//! Undo of several transactions that are chosen by their number, session or campaign, as one transaction.
 
 use std::collections::{HashMap, HashSet};
 
 use super::since::{RevertWhat, ToRevert, committed_of, effective};
+use crate::engine::history::group::Group;
 use crate::engine::history::{self, HistoryEntry, untrusted, whole_history};
 use crate::engine::report::Report;
 use crate::engine::store::state::{StateFolder, StateLookup};
@@ -47,24 +48,33 @@ impl Engine {
     /// are undone as well. All or nothing. On failure the error's outcome tells the state of the files, as of
     /// [`undo`](Self::undo).
     pub fn undo_session(&self, session: &str, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        self.undo_group(Group::Session(session), options, run)
+    }
+
+    /// The same for everything that was committed in a campaign.
+    pub fn undo_campaign(&self, campaign: &str, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        self.undo_group(Group::Campaign(campaign), options, run)
+    }
+
+    fn undo_group(&self, group: Group<'_>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         self.undo_chosen(options, run, |state| {
-            untrusted::refuse_of_session(state, session)?;
-            let mut of_session = HashMap::new();
+            untrusted::refuse_of(state, group)?;
+            let mut of_group = HashMap::new();
             for loaded in history::history(state)?.rev() {
                 let header = loaded?.journal.header;
-                if header.session.as_deref() == Some(session) {
-                    of_session.insert(header.id, header.reverts);
+                if group.has(&header) {
+                    of_group.insert(header.id, header.reverts);
                 }
             }
             let undone = history::reverted(state)?;
-            let chosen = effective(&of_session, &undone);
+            let chosen = effective(&of_group, &undone);
             // What somebody else has undone stays undone.
             let chosen: HashSet<String> =
-                chosen.into_iter().filter(|id| undone.get(id).is_none_or(|by| of_session.contains_key(by))).collect();
+                chosen.into_iter().filter(|id| undone.get(id).is_none_or(|by| of_group.contains_key(by))).collect();
             if chosen.is_empty() {
-                let message = match of_session.len() {
-                    0 => format!("nothing was committed in the session {session}"),
-                    _ => format!("all that was committed in the session {session} is undone"),
+                let message = match of_group.len() {
+                    0 => format!("nothing was committed in {group}"),
+                    _ => format!("all that was committed in {group} is undone"),
                 };
                 return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log]));
             }

@@ -177,8 +177,8 @@ impl Engine {
             .map_err(|error| self.explain_conflicts(error, &reversal, &pasts, &present.stuck, run))
             .map_err(|error| advised(error, options.rebase, &reversal, &present))?;
         let in_the_way = made.in_the_way();
+        // Otherwise the folder that stays is a warning: the files count more.
         if plan.is_empty() && !in_the_way.is_empty() {
-            // Otherwise the folder that stays is a warning: the files count more.
             return Err(conflict(in_the_way));
         }
         going.replace(std::mem::take(&mut made.going));
@@ -189,12 +189,11 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
         let mut files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
         let changed = changed_folders(&state, &to_revert.parts);
-        files.extend(changed.iter().filter(|(_, changed)| changed.is_ok()).map(|(path, _)| folder_report(path)));
+        files.extend(changed.iter().filter(|(_, is)| is.is_ok()).map(|(path, _)| folder_report(path)));
         // Several may cancel out: then nothing is committed, and nothing reverted.
         let is_nothing = plan.is_empty() && to_revert.parts.len() > 1 && changed.is_empty();
         let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };
-        let origin = TransactionOrigin::reverting(&reverts);
-        let (gate, folder_metadata) = (self.gate(options.check.as_ref())?, self.folder_metadata(&reversal)?);
+        let folder_metadata = self.folder_metadata(&reversal)?;
         let mut warnings = to_revert.warnings(&self.workspace)?;
         warnings.extend(made.warnings(self.root()));
         warnings.extend(self.there_again(&reversal, &present.targets, &folder_metadata)?);
@@ -207,8 +206,8 @@ impl Engine {
             folder_metadata,
             folder_modes: HashMap::new(),
             read_at,
-            origin,
-            gate,
+            origin: TransactionOrigin::reverting(&reverts),
+            gate: self.gate(options.check.as_ref())?,
             passed: None,
             again,
             contended: None,
@@ -218,7 +217,8 @@ impl Engine {
         let Some(locks) = locks else {
             self.check_possible(&prepared, found)?;
             let patch = self.patch_if_wanted(&prepared, &files, run)?;
-            let report = Report { dry_run: true, files, reverts, warnings, patch, ..Report::default() };
+            let (dry_run, plan_hash) = (true, Some(prepared.plan.hash()));
+            let report = Report { dry_run, files, warnings, plan_hash, reverts, patch, ..Report::default() };
             return Ok(Transaction::done(self, report, run));
         };
         let ready = Ready { prepared, locks, found: found.clone() };

@@ -63,9 +63,12 @@ impl Section {
     }
 }
 
+/// The folder with the keys of transactions that were pruned.
+pub(crate) const KEYS: &str = "keys";
+
 /// The names in a state folder that always stand for the same.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    Section::ALL.iter().map(|section| section.name()).chain([VIEWS, PARTS, ID, TAG, ".gitignore"])
+    Section::ALL.iter().map(|section| section.name()).chain([VIEWS, PARTS, KEYS, ID, TAG, ".gitignore"])
 }
 
 /// Returns whether something in a state folder has this name.

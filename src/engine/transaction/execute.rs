@@ -272,7 +272,7 @@ impl<'a> CommitWalk<'a> {
             CommitStep::SealParts => self.staging.seal_parts(),
             CommitStep::SyncParts => self.staging.sync_parts(),
             CommitStep::RewriteJournal => self.staging.rewrite_journal(),
-            CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
+            CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction(), self.prepared.origin.again),
             CommitStep::Barrier(Barrier::First | Barrier::Contents) => self.barrier_of_contents(),
             CommitStep::Barrier(Barrier::Checked | Barrier::Moves | Barrier::Second) => self.later_barrier(),
             CommitStep::VerifyTarget(_) | CommitStep::VerifySwapAgain(_) => self.look(step),

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::engine::history::search::{SearchFor, SearchResult, having_key};
 use crate::engine::history::stored_report::StoredReport;
 use crate::engine::history::untrusted::UntrustedTransaction;
-use crate::engine::history::{self, Loaded};
+use crate::engine::history::{self, Loaded, keys};
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::store::state::StateLookup;
@@ -34,21 +34,24 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
-            && let Some(loaded) = match self.search(found, having_key(key))? {
-                SearchResult::Found(loaded) => Some(loaded),
-                SearchResult::Perhaps(untrusted) => return Err(untrusted.may_have_key(key)),
-                SearchResult::Nothing => None,
-            }
+            && let Some(state) = found.trusted(&self.workspace)?
         {
-            if loaded.journal.header.request != Some(fingerprint) {
-                let message = format!(
-                    "the idempotency key {key:?} was used for another request, committed as {}; a new request takes a \
-                     new key",
-                    loaded.id()
-                );
-                return Err(Error::new(ErrorKind::ValidationFailed, message));
+            // In this order: one that is pruned meanwhile is seen in one of them.
+            match self.search(found, having_key(key))? {
+                SearchResult::Found(loaded) => {
+                    check_same(key, loaded.id(), loaded.journal.header.request, fingerprint)?;
+                    let is_done = !request.again || !history::reverted(state)?.contains_key(loaded.id());
+                    let is_checked = self.is_checked(request.check.as_ref());
+                    return is_done.then(|| self.told_again(found, &loaded, is_checked, run)).transpose();
+                }
+                SearchResult::Perhaps(untrusted) => return Err(untrusted.may_have_key(key)),
+                SearchResult::Nothing => {}
             }
-            return self.told_again(found, &loaded, self.is_checked(request.check.as_ref()), run).map(Some);
+            if let Some(pruned) = keys::find(state, key)? {
+                check_same(key, &pruned.id, pruned.request, fingerprint)?;
+                let undone_by = pruned.undone_by(state)?;
+                return Ok((!request.again || undone_by.is_none()).then(|| told_of_pruned(pruned.id, undone_by)));
+            }
         }
         if !request.idempotent {
             return Ok(None);
@@ -224,6 +227,26 @@ impl<'a> PresentCommit<'a> {
     }
 }
 
+/// Refuses another request than the one that had the key.
+fn check_same(key: &str, id: &str, request: Option<Digest>, fingerprint: Digest) -> Result<()> {
+    if request == Some(fingerprint) {
+        return Ok(());
+    }
+    let message = format!(
+        "the idempotency key {key:?} was used for another request, committed as {id}; a new request takes a new key"
+    );
+    Err(Error::new(ErrorKind::ValidationFailed, message))
+}
+
+/// The answer of a transaction that was pruned since.
+fn told_of_pruned(id: String, undone_by: Option<String>) -> Report {
+    let since = undone_by.as_ref().map_or_else(String::new, |by| format!(", was undone by {by}"));
+    let told = format!(
+        "{id} was committed before{since}, and pruned from history: it is not done again, and its files are not described"
+    );
+    Report { transaction: Some(id), already_applied: true, undone_by, warnings: vec![told], ..Report::default() }
+}
+
 /// Returns whether an entry is as the transaction left it, or as its check did.
 fn is_left(record: &Record, seen: Seen, report: Option<&StoredReport>) -> bool {
     match (&record.change, seen) {
@@ -264,19 +287,22 @@ fn of_journal(journal: &Journal) -> Report {
     Report { files: files.collect(), ..Report::default() }
 }
 
-/// Verifies that the plan is the one that the caller saw.
+/// Verifies that the plan is the one that a preview showed.
 pub(crate) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bool) -> Result<()> {
-    match expected {
-        None => Ok(()),
-        Some(expected) if expected == found => Ok(()),
-        Some(_) if is_rebased => {
-            let message = "a file changed since the preview";
-            Err(Error::new(ErrorKind::ConcurrentModification, message).with_next([NextStep::PreviewAgain]))
-        }
-        Some(expected) => {
-            let message =
-                format!("the plan is not the one that was previewed: its hash is {found}, expected {expected}");
-            Err(Error::new(ErrorKind::HashMismatch, message).with_next([NextStep::PreviewAgain]))
-        }
+    if is_rebased && expected.is_some_and(|expected| expected != found) {
+        let message = "a file changed since the preview";
+        return Err(Error::new(ErrorKind::ConcurrentModification, message).with_next([NextStep::PreviewAgain]));
     }
+    is_as_seen(expected, found).map_err(|error| error.with_next([NextStep::PreviewAgain]))
+}
+
+/// Verifies that the plan is the one that a dry run showed.
+pub(crate) fn check_dry_run(expected: Option<Digest>, found: Digest) -> Result<()> {
+    is_as_seen(expected, found).map_err(|error| error.with_next([NextStep::DryRunAgain]))
+}
+
+fn is_as_seen(expected: Option<Digest>, found: Digest) -> Result<()> {
+    let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
+    let message = format!("the plan is not the one that was previewed: its hash is {found}, expected {expected}");
+    Err(Error::new(ErrorKind::HashMismatch, message))
 }

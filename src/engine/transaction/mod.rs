@@ -26,6 +26,7 @@ use crate::path::shown;
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use execute::Committed;
+use idempotency::check_dry_run;
 use prepare::lock_targets::LockedTargets;
 use prepare::preflight::check_durable;
 use prepare::prepared::Prepared;
@@ -243,8 +244,10 @@ impl Engine {
         }
         let mut warnings = Vec::new();
         let (prepared, files) = self.prepare_unlocked(request, found, &mut warnings, run)?;
+        check_dry_run(request.plan_hash, prepared.plan.hash())?;
         let patch = self.patch_if_wanted(&prepared, &files, run)?;
-        Ok(Report { dry_run: true, files, warnings, patch, ..Report::default() })
+        let (plan_hash, nothing_to_do) = (Some(prepared.plan.hash()), has_nothing_to_do(request, &prepared, &files));
+        Ok(Report { dry_run: true, plan_hash, nothing_to_do, files, warnings, patch, ..Report::default() })
     }
 
     /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If
@@ -316,15 +319,27 @@ impl Engine {
             }
             other => other?,
         };
+        check_dry_run(request.plan_hash, prepared.plan.hash())?;
         prepared.origin.request = Some(fingerprint);
         prepared.origin.key.clone_from(&request.idempotency_key);
+        prepared.origin.again = request.again;
         prepared.again = again;
-        if attempt > self.contended_after && self.settings.durability == Durability::Power {
+        // What is swapped while others write is another plan.
+        if attempt > self.contended_after
+            && request.plan_hash.is_none()
+            && self.settings.durability == Durability::Power
+        {
             prepared.contended = prepare::reapplicable::edits(self.workspace.protocol, request, &prepared);
         }
+        let nothing_to_do = has_nothing_to_do(request, &prepared, &files);
         let ready = Ready { prepared, locks, found: found.clone() };
-        Ok(Transaction::new(self, ready, Report { files, ..Report::default() }, run))
+        Ok(Transaction::new(self, ready, Report { files, nothing_to_do, ..Report::default() }, run))
     }
+}
+
+/// Returns whether a request has no effect because files or texts that it names are not there, which it allows.
+fn has_nothing_to_do(request: &Request, prepared: &Prepared, files: &[FileReport]) -> bool {
+    !prepared.has_effect() && files.iter().zip(&request.files).any(|(file, asked)| file.is_left_out(asked))
 }
 
 /// Refuses a check that would run in the tree while a file is overwritten: a rollback could not tell what the check wrote into

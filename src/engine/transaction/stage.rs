@@ -93,6 +93,7 @@ impl<'a> Staging<'a> {
             parts: parts.iter().map(PartFolder::to_record).collect::<Result<_>>()?,
             label: prepared.origin.label.clone(),
             session: source.session.map(str::to_owned),
+            campaign: prepared.origin.campaign.clone(),
         };
         let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         // A name that was moved step by step is not made new after a crash: what was staged may have lost its only name.

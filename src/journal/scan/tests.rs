@@ -42,6 +42,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
         parts: Vec::new(),
         label: Some("a \"label\"\n".to_owned()),
         session: None,
+        campaign: Some("a campaign".to_owned()),
     };
     let changes = [
         RecordedChange::Edit { before: state(b"a"), after: state(b"b"), staged: identity(2), original: identity(3) },

@@ -11,6 +11,7 @@ fn logged() -> report::Logged {
         owner: "txedit 0.1.0".into(),
         label: None,
         session: None,
+        campaign: None,
         reverts: vec!["t0".into()],
         reverted_by: None,
         opened: None,

@@ -13,7 +13,7 @@ use crate::wire::lenient::{Lenient, TextValues};
 
 /// Fields of a plan that the schemas of the tools do not list, for want of room, and that are refused there like any other
 /// unknown one.
-pub(crate) const PLAN_ONLY: [&str; 3] = ["symlink_to", "make_folder", "remove_folder"];
+pub(crate) const PLAN_ONLY: [&str; 4] = ["symlink_to", "make_folder", "remove_folder", "if_missing"];
 
 /// The request in `arguments`, or everything that is wrong with it. No file is accessed.
 ///

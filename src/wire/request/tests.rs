@@ -294,6 +294,7 @@ fn any_edit() -> impl Strategy<Value = EditJson> {
     let flag = proptest::option::of(any::<bool>());
     (text(), text(), flag, proptest::option::of(any::<usize>()), text()).prop_map(
         |(old_string, new_string, replace_all, expected_matches, match_mode)| EditJson {
+            if_missing: None,
             near_line: None,
             old_string,
             new_string,
@@ -308,20 +309,24 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
     let text = || proptest::option::of(any::<String>());
     let edits = proptest::option::of(proptest::collection::vec(any_edit(), 0..3));
     let flag = || proptest::option::of(any::<bool>());
-    (text(), text(), edits, text(), text(), (flag(), flag(), flag(), text()), text(), text(), text()).prop_map(
-        |(file_path, expected_hash, edits, content, if_exists, flags, rename_to, mode, encoding)| FileRequestJson {
-            file_path,
-            expected_hash,
-            edits,
-            content,
-            if_exists,
-            delete: flags.0,
-            symlink_to: flags.3,
-            make_folder: flags.1,
-            remove_folder: flags.2,
-            rename_to,
-            mode,
-            encoding,
+    let texts = (text(), text());
+    (text(), text(), edits, text(), texts, (flag(), flag(), flag(), text()), text(), text(), text()).prop_map(
+        |(file_path, expected_hash, edits, content, (if_exists, if_missing), flags, rename_to, mode, encoding)| {
+            FileRequestJson {
+                file_path,
+                expected_hash,
+                edits,
+                content,
+                if_exists,
+                if_missing,
+                delete: flags.0,
+                symlink_to: flags.3,
+                make_folder: flags.1,
+                remove_folder: flags.2,
+                rename_to,
+                mode,
+                encoding,
+            }
         },
     )
 }

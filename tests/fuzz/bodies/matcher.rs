@@ -10,10 +10,12 @@ pub(crate) fn run(data: &[u8]) {
     let base = pieces.next().unwrap_or_default();
     let mut edits = Vec::new();
     while let (Some([how, text @ ..]), Some(new)) = (pieces.next(), pieces.next()) {
-        let count = match how % 3 {
+        let count = match how % 5 {
             0 => Count::Once,
             1 => Count::All,
-            _ => Count::Exactly(usize::from(how / 3 % 4) + 1),
+            3 => Count::AtMostOnce,
+            4 => Count::Any,
+            _ => Count::Exactly(usize::from(how / 5 % 4) + 1),
         };
         edits.push(Edit {
             anchor: Anchor::Text { text: text.to_vec(), count, matching: Matching::Exact },
@@ -43,7 +45,7 @@ pub(crate) fn run(data: &[u8]) {
 
 fn simplest(base: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
     let mut content = base.to_vec();
-    if content.is_empty() {
+    if content.is_empty() && edits.iter().any(|edit| !edit.anchor.may_be_missing()) {
         return None;
     }
     for edit in edits {
@@ -69,6 +71,8 @@ fn simplest(base: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
             Count::Once | Count::OnceNear(_) => all == 1,
             Count::Exactly(wanted) => replaced == *wanted,
             Count::All => replaced > 0,
+            Count::AtMostOnce => all <= 1,
+            Count::Any => true,
         };
         if !fits {
             return None;

@@ -4,6 +4,7 @@ mod changed_by;
 mod chosen;
 mod clock;
 mod folders;
+mod keys;
 mod pruned;
 mod retention;
 mod since;

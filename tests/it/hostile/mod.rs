@@ -152,6 +152,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         parts: Vec::new(),
         label: None,
         session: None,
+        campaign: None,
     };
     Journal { header, entries: entries.into(), back_on_crash: false }
 }

@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 27] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 28] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -40,6 +40,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 27] = [
     ("docs/packers.md", "", "sh", 1, "not run: it installs packers, and takes some minutes"),
     ("docs/performance.md", "How fast it is", "sh", 1, "not run: it takes an hour and brings other programs"),
     ("docs/performance.md", "Benchmarks", "sh", 1, "not run: `cargo test` runs each benchmark once"),
+    ("docs/plan.md", "What may be missing", "json", 1, "examples::what_may_be_missing_on_the_page_is_left_out"),
     ("docs/plan.md", "Folders and symlinks", "json", 1, "examples::the_folders_of_the_page_come_and_go"),
     ("docs/plan.md", "What is outside", "toml", 1, "examples::the_settings_of_the_page_deny"),
     ("docs/plan.md", "Several calls, one transaction", "sh", 1, "examples::several_calls_make_one_transaction"),
@@ -149,6 +150,18 @@ fn the_folders_of_the_page_come_and_go() {
     let stays = ["old", "cache/private"].map(|path| folder.path().join(path).exists());
     assert_eq!(stays, [false, true]);
     assert_eq!(fs::read_link(folder.path().join("current")).unwrap(), Path::new("cache/private"));
+}
+
+#[test]
+fn what_may_be_missing_on_the_page_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let [plan] = &blocks("docs/plan.md", "What may be missing", "json")[..] else { panic!("one plan") };
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    let apply = || sh(folder.path(), "txedit apply plan.json").status.code();
+    assert_eq!(apply(), Some(9));
+    fs::write(folder.path().join("setup.cfg"), "python_requires = >=3.8\n").unwrap();
+    assert_eq!(apply(), Some(0));
+    assert_eq!(fs::read_to_string(folder.path().join("setup.cfg")).unwrap(), "python_requires = >=3.9\n");
 }
 
 #[test]

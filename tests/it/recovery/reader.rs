@@ -74,8 +74,9 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    let optional = ["reverts", "reverts_also", "opened", "key", "request", "swap", "parts", "label", "session"]
-        .map(|name| (name, &header[name]));
+    let optional =
+        ["reverts", "reverts_also", "opened", "key", "request", "swap", "parts", "label", "session", "campaign"]
+            .map(|name| (name, &header[name]));
     for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
             ours[name] = value.clone();
@@ -221,6 +222,7 @@ fn extreme() -> Journal {
         parts: vec![part(b"g"), part(b"m/\xff")],
         label: Some("\u{1b}[31m".into()),
         session: Some("a session".into()),
+        campaign: Some("a campaign".into()),
     };
     let (before, after) = (state(u64::MAX, 0o7777, attributes), state(0, 0, None));
     let (staged, original) = (identity(0, None), identity((1 << 53) + 1, born(-1)));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::fs::scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, Request};
+use crate::request::{Change, FileRequest, IfExists, IfMissing, Request};
 
 /// The files; some are in folders that are made with them.
 const NAMES: [&str; 14] = [
@@ -75,6 +75,7 @@ pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
         change,
         mode: None,
         encoding: None,
+        if_missing: IfMissing::Fail,
     };
     Request { files: changes.into_iter().map(entry).collect(), label: Some("torture".to_owned()), ..Request::default() }
 }

@@ -91,6 +91,7 @@ impl AskedFile<'_> {
                 diff,
                 rebased: None,
                 symlink_to: new.filter(|new| new.state.is_link()).map(|new| as_path(rendered(new, contents))),
+                skipped: false,
                 in_place: None,
                 guarantee: None,
                 warnings,

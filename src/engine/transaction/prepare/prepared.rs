@@ -169,10 +169,14 @@ pub(crate) struct TransactionOrigin {
     pub opened: Option<String>,
     /// The caller's idempotency key, by which a retry is recognised.
     pub key: Option<String>,
+    /// True if a transaction with the same key that was undone does not count.
+    pub again: bool,
     /// The fingerprint of the request, by which a repetition is recognised.
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
+    /// The campaign that it is a part of.
+    pub campaign: Option<String>,
 }
 
 impl TransactionOrigin {

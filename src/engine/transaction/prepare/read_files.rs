@@ -41,6 +41,9 @@ impl FileReading<'_, '_> {
     fn one(&mut self, file: FileIndex, builder: &mut Builder, diff_bytes: usize) -> Result<FileReport> {
         let (request, entry, target_ids) = (self.request, &self.request.files[file.0], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
+        if self.resolved.leaves_out(request, file) {
+            return Ok(FileReport::left_out(entry.path.clone()));
+        }
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.verbose || request.include_content;
         // An entry that leaves a path does not matter to the new file that takes it.

@@ -59,7 +59,8 @@ impl Engine {
         }
         let folder_modes = folder_modes::of(request, &resolved, user)?;
         let read_at = Instant::now();
-        let leaving = resolved.target_ids.numbered().zip(&request.files).filter(|(_, entry)| entry.vacates());
+        let leaving = resolved.target_ids.numbered().zip(&request.files);
+        let leaving = leaving.filter(|((file, _), entry)| entry.vacates() && !resolved.leaves_out(request, *file));
         let vacated: HashMap<TargetIndex, FileIndex> =
             leaving.map(|((file, target_ids), _)| (target_ids.subject, file)).collect();
         let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
@@ -86,7 +87,8 @@ impl Engine {
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths.into(), &sources);
-        let origin = TransactionOrigin { label: request.label.clone(), ..TransactionOrigin::default() };
+        let (label, campaign) = (request.label.clone(), request.campaign.clone());
+        let origin = TransactionOrigin { label, campaign, ..TransactionOrigin::default() };
         let gate = self.gate(request.check.as_ref())?;
         let folder_metadata = HashMap::new();
         let (again, contended) = (false, None);

@@ -42,6 +42,13 @@ pub(crate) struct ResolvedRequest {
     pub target_ids: IndexVec<FileIndex, TargetIds>,
 }
 
+impl ResolvedRequest {
+    /// Returns whether a file is left out, since it is not there.
+    pub(crate) fn leaves_out(&self, request: &Request, file: FileIndex) -> bool {
+        request.files[file.0].skips_missing() && self.places[self.target_ids[file].subject].stat.is_none()
+    }
+}
+
 const SUBJECT: &str = "file_path";
 const DESTINATION: &str = "rename_to";
 const BACKUP: &str = "backup";
@@ -131,8 +138,16 @@ impl RequestPaths {
         permissions: &Permissions<'_>,
     ) -> Result<()> {
         let (mut findings, mut step) = (Findings::new(), None);
+        let mut left_out = None;
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file.0];
+            // The subject of a file comes first.
+            if part.field == SUBJECT && place.stat.is_none() && entry.skips_missing() {
+                left_out = Some(part.file);
+            }
+            if left_out == Some(part.file) {
+                continue;
+            }
             // A file that is only read need not be one that can be changed.
             // Nor is a folder that is there already.
             let is_there = matches!(entry.change, Change::MakeFolder) && is_folder(place);

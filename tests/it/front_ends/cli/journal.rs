@@ -34,6 +34,7 @@ fn journal() -> Journal {
         parts: Vec::new(),
         label: Some("two\nlines".into()),
         session: None,
+        campaign: None,
     };
     let change = RecordedChange::Edit {
         before: state(b"old"),

@@ -41,6 +41,7 @@ mod revert;
 mod root;
 mod schemas;
 mod settings;
+mod skipped;
 mod starved;
 mod state_folder;
 mod told;

@@ -1,15 +1,18 @@
 //! One key, two requests about other files, at the same time: never both are committed.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
+use txedit::fs::sim::{Action, Policy, SimFs};
+use txedit::fs::{Fs, OsFs};
 use txedit::testing::internals::commit::protocol::PROTOCOL;
 use txedit::testing::internals::commit::step::{CommitStep, StepPhase, Terms};
 use txedit::testing::internals::commit::{Protocol, forward};
-use txedit::{Engine, ErrorKind, Outcome, Result};
+use txedit::{Edit, Engine, ErrorKind, Outcome, Request, Result, Retention, Run, Settings};
 
 use super::{broken, phases_without};
 use crate::support::workspace::{Workspace, settings};
@@ -198,4 +201,49 @@ fn a_key_of_what_nobody_is_at_is_not_waited_for() {
 
 fn unlooked(entries: usize, terms: Terms) -> Vec<StepPhase> {
     phases_without(forward::commit(entries, terms), |step| step == CommitStep::LookForKey)
+}
+
+/// Prunes the transaction of a key with power cuts before each call, without these syncs: whether the key is always known.
+fn is_known_after_power_cuts(are_left_out: fn(&FaultCall) -> bool) -> bool {
+    let mut keyed = Request::new().edit("a", Edit::replace("one", "two"));
+    keyed.idempotency_key = Some("k".into());
+    let engine = |fs: Arc<dyn Fs>| Engine::with_fs(fs, Path::new("/w"), Settings::default()).unwrap();
+    let machine = SimFs::new();
+    machine.make_folders("/w").unwrap();
+    machine.create("/w/a", "one\n").unwrap();
+    machine.advance(Duration::from_secs(60));
+    engine(Arc::new(machine.process(1))).apply(&keyed, Run::default()).unwrap();
+    machine.sync_everything();
+    for call in 1.. {
+        let now = machine.fork();
+        let calls = Arc::new(AtomicU64::new(0));
+        now.set_hook(
+            move |_| if calls.fetch_add(1, Ordering::Relaxed) == call { Action::Kill } else { Action::Continue },
+        );
+        let faults = FaultFs::new(Arc::new(now.process(2)));
+        let is_sync =
+            |call: &FaultCall| matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem);
+        faults.add(Rule::pretend(1).matching(move |call| is_sync(call) && are_left_out(call)).from_then_on());
+        let pruned = Engine::with_fs(Arc::new(faults), Path::new("/w"), Settings::default())
+            .and_then(|engine| engine.prune(&Retention::default().count(0)));
+        now.clear_hook();
+        for image in now.images(Policy::Unordered, 200, 1) {
+            let next = SimFs::from_image(&image);
+            let told = engine(Arc::new(next.process(1))).apply(&keyed, Run::default());
+            if !told.is_ok_and(|report| report.already_applied) {
+                return false;
+            }
+        }
+        if pruned.is_ok() {
+            assert!(call > 10, "it was killed at {call} calls");
+            return true;
+        }
+    }
+    unreachable!("it comes to its end")
+}
+
+#[test]
+fn a_key_that_is_not_durable_before_its_transaction_goes_is_noticed() {
+    assert!(is_known_after_power_cuts(|_| false));
+    assert!(!is_known_after_power_cuts(|call| call.path.starts_with("/w/.txedit/keys")), "it was not noticed");
 }

@@ -39,6 +39,7 @@
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
+//! | the key of a pruned transaction not durable before that goes | – | crash; [`keys`] |
 //! | the state of a check not durable before it runs | – | crash |
 //! | originals not looked at after the check; folders verified after it alone | J5 | a forger, somebody who moves one; [`recovered`] |
 //! | folders not verified by a recovery | J5 | somebody who moves one |

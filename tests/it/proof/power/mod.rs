@@ -30,8 +30,8 @@ use disk::Shelf;
 use system::System;
 use work::{Variant, record};
 
-use crate::support::is_full;
 use crate::support::mounts::is_root;
+use crate::support::{is_full, is_without};
 
 /// Disks of each file system with `TXEDIT_TEST_FULL`; by default it is a third of them.
 const IMAGES: usize = 60;
@@ -134,6 +134,10 @@ fn without_barriers_reported_transactions_are_lost_or_cannot_be_read() {
 
 #[test]
 fn without_the_first_barrier_transactions_are_torn_or_lost() {
+    // Step by step another barrier comes before the done state, and ext4 makes all before it durable at once.
+    if is_without("exchange") {
+        return;
+    }
     for system in [System::Ext4, System::Xfs, System::Btrfs] {
         is_caught(system, Variant::NoFirstBarrier, |tally| {
             tally.violations.iter().any(|v| v.kind != Broken::FileSystem)
