@@ -199,6 +199,12 @@ pub enum RecordedChange {
 }
 
 impl RecordedChange {
+    /// Returns whether the slot and the target change places.
+    #[must_use]
+    pub const fn exchanges(&self) -> bool {
+        matches!(self, Self::Edit { .. } | Self::FileToFolder { .. } | Self::FolderToFile { .. })
+    }
+
     /// The word in journals and answers.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -307,6 +313,12 @@ impl Journal {
         self.entries.iter().any(|record| record.change.overwrites())
     }
 
+    /// Returns whether the original of an entry stays at the name to which it came out, `NNNNNN.out`.
+    #[must_use]
+    pub fn keeps_out(&self, entry: EntryIndex) -> bool {
+        self.header.swap == SwapMethod::Rename && self.entries[entry].change.exchanges()
+    }
+
     /// What a reader of the files could count on.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
@@ -349,11 +361,14 @@ pub fn kept_place(name: &str) -> Option<(EntryIndex, usize)> {
     (kept_name(entry, above) == name).then_some((entry, above))
 }
 
-/// The name beside the slot of an entry for what came out of its target's name while that and the slot change places
+/// The suffix of what came out of its name.
+pub const OUT: &str = ".out";
+
+/// The name beside the slot of an entry for what came out of its target's name where that and the slot change places
 /// without an exchange.
 #[must_use]
 pub fn out_name(entry: EntryIndex) -> String {
-    format!("{}.out", slot_name(entry))
+    format!("{}{OUT}", slot_name(entry))
 }
 
 /// The suffix of what a target is overwritten with.

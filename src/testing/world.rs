@@ -138,8 +138,13 @@ fn was_rolled_back(tree: &SimTree, id: &str) -> bool {
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let done = |state| Path::new(ROOT).join(state).join("history").join(id).join(JournalState::Done.file_name());
     let Some(journal) = STATE_PATHS.iter().find_map(|state| tree.get(&done(state))) else { return false };
-    let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
-    let before = journal.entries.get(EntryIndex(slot)).and_then(|record| record.change.before());
+    let number = slot.strip_suffix(journal::OUT).unwrap_or(slot).parse().map(EntryIndex);
+    let (Ok(journal), Ok(entry)) = (journal::scan(&journal.content), number) else { return false };
+    let before = journal.entries.get(entry).and_then(|record| record.change.before());
+    // Only a file that came out by itself stays beside its slot.
+    if before.is_none() || slot.ends_with(journal::OUT) && !journal.keeps_out(entry) {
+        return false;
+    }
     before.is_some_and(|before| before.digest == Digest::of(content))
 }
 

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use super::made_folders::made_again;
 use super::{Loaded, load};
 use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::folder::name_of_original;
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::fs::{Handle, Metadata};
 use crate::identity::Identity;
 use crate::index::EntryIndex;
-use crate::journal::{Journal, slot_name};
+use crate::journal::Journal;
 
 /// What was given back behind the commit of a revert.
 #[derive(Debug, Default)]
@@ -26,7 +27,8 @@ pub(crate) struct GivenBack {
 /// The metadata of the folder that an entry of a committed transaction removed.
 pub(crate) fn removed_metadata(workspace: &Workspace, loaded: &Loaded, entry: EntryIndex) -> Result<Metadata> {
     let folder = loaded.slots_of(workspace, entry)?;
-    metadata_of(workspace, &workspace.open_beneath(folder, slot_name(entry))?)
+    let name = name_of_original(workspace, folder, &loaded.journal, entry)?;
+    metadata_of(workspace, &workspace.open_beneath(folder, name)?)
 }
 
 pub(crate) fn metadata_of(workspace: &Workspace, folder: &Handle) -> Result<Metadata> {

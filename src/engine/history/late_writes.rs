@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::stored_report;
 use super::{Loaded, history};
 use crate::cancel::NEVER;
+use crate::engine::store::folder::name_of_original;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::parts::{SlotFolders, is_away};
@@ -96,9 +97,14 @@ impl<'a> Slots<'a> {
         Ok(Self { workspace, folders, journal, journal_state, is_born_here, span, needs_time, to_delete })
     }
 
+    /// The name of what is in the slot of an entry: of a committed one it may be that to which the original came out.
+    pub(crate) fn slot_of(&self, entry: EntryIndex) -> Result<String> {
+        name_of_original(self.workspace, self.folders.of(&self.journal.entries[entry].path), self.journal, entry)
+    }
+
     /// Examines the slot of an entry.
     pub(crate) fn look(&self, entry: EntryIndex) -> Result<SlotContent> {
-        let slot = slot_name(entry);
+        let slot = self.slot_of(entry)?;
         let record = &self.journal.entries[entry];
         let folder = self.folders.of(&record.path);
         let name = Name::new(folder, &slot);
@@ -214,7 +220,8 @@ impl<'a> Slots<'a> {
     }
 
     fn slot_path(&self, entry: EntryIndex) -> PathBuf {
-        self.folders.of(&self.journal.entries[entry].path).path().join(slot_name(entry))
+        let name = self.slot_of(entry).unwrap_or_else(|_| slot_name(entry));
+        self.folders.of(&self.journal.entries[entry].path).path().join(name)
     }
 }
 

@@ -37,13 +37,14 @@ use super::{Engine, Run};
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
+use crate::engine::store::folder::name_of_original;
 use crate::engine::store::parts::{SlotFolders, is_away};
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::index::EntryIndex;
-use crate::journal::{self, Extract, Header, Journal, JournalState, RecordedChange, original_name, slot_name};
+use crate::journal::{self, Extract, Header, Journal, JournalState, RecordedChange, original_name};
 use crate::path::RelPath;
 use crate::text::diff;
 use path_history::PathHistory;
@@ -176,7 +177,9 @@ fn open_ours(state: &StateFolder, id: &str) -> Result<Option<(Handle, Header)>> 
 /// Returns whether a name in a transaction's folder is a slot, or the copy of an original.
 fn is_slot(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
+    let suffixes = [journal::ORIGINAL, journal::OUT];
+    let slot = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_bytes())).unwrap_or(name);
+    slot.iter().all(u8::is_ascii_digit)
 }
 
 fn open(state: &StateFolder, id: &str) -> Result<Opening> {
@@ -414,7 +417,8 @@ impl Engine {
     /// copy.
     pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let folder = loaded.slots_of(&self.workspace, entry)?;
-        let slot = self.content(Name::new(folder, &slot_name(entry)), cancel)?;
+        let slot = name_of_original(&self.workspace, folder, &loaded.journal, entry)?;
+        let slot = self.content(Name::new(folder, &slot), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
         if slot.as_ref().is_some_and(is_it) {

@@ -22,7 +22,7 @@ use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
-use crate::journal::{self, Journal, JournalState, Record, slot_name};
+use crate::journal::{self, Journal, JournalState, Record};
 use crate::limits;
 use crate::path::shown;
 
@@ -203,7 +203,7 @@ fn unlink_verified(state: &StateFolder, folders: &SlotFolders) -> Result<Option<
     let slots = Slots::new(&state.workspace, folders.clone(), &journal, journal_state, true)?;
     let mut written = Vec::new();
     for (entry, record) in journal.entries.numbered() {
-        let slot = slot_name(entry);
+        let slot = slots.slot_of(entry)?;
         let name = Name::new(folders.of(&record.path), &slot);
         let is_gone = match slots.look(entry)? {
             SlotContent::Nothing => true,

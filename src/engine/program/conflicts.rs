@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::engine::history::{self, HistoryEntry};
+use crate::engine::store::folder::name_of_original;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::state::{Section, StateFolder};
 use crate::engine::view::WorkspaceView;
@@ -13,7 +14,6 @@ use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::reverse::is_as_left;
-use crate::journal::slot_name;
 use crate::limits;
 use crate::path::RelPath;
 use crate::plan::FileState;
@@ -124,8 +124,8 @@ impl ConflictSides<'_> {
             return Ok(SeenFile { is_original, content: is_original.then(Vec::new) });
         };
         let Some(HistoryEntry::Ours(loaded)) = history::look(self.state, &oldest.id)? else { return Ok(none) };
-        let slot = slot_name(oldest.entry);
         let folder = loaded.slots_of(&self.engine.workspace, oldest.entry)?;
+        let slot = name_of_original(&self.engine.workspace, folder, &loaded.journal, oldest.entry)?;
         let Some(stat) = self.engine.workspace.stat(Name::new(folder, &slot))? else { return Ok(none) };
         let is_original =
             self.before.was_at(path.as_path(), stat.identity.inode) && stat.modified < self.before.since();

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Name;
 use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
-use crate::journal::{Header, Journal, JournalState, Record, slot_name};
+use crate::journal::{Header, Journal, JournalState, Record, SwapMethod, out_name, slot_name};
 
 /// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
@@ -67,8 +67,9 @@ pub(super) fn adopt(
         .filter(is_made)
         .map(|(entry, record)| (record.path.as_path().to_owned(), entry))
         .collect();
+    let swap = journal.header.swap;
     for (entry, record) in journal.entries.numbered_mut() {
-        let observed = observe(state, slots, (entry, record), &made, cancel)?;
+        let observed = observe(state, (slots, swap), (entry, record), &made, cancel)?;
         *record = adopted(record, &observed);
     }
     Ok(Some(journal))
@@ -78,7 +79,7 @@ pub(super) fn adopt(
 /// transaction makes.
 fn observe(
     state: &StateFolder,
-    slots: &SlotFolders,
+    (slots, swap): (&SlotFolders, SwapMethod),
     (entry, record): (EntryIndex, &Record),
     made: &HashMap<PathBuf, EntryIndex>,
     cancel: &CancelToken,
@@ -97,5 +98,10 @@ fn observe(
         Some(parent) => see(&state.workspace, Name::new(&parent, path.name()), cancel)?,
         None => Seen::Missing,
     };
-    Ok(Observed { target, slot })
+    let observed = Observed { target, slot };
+    if swap == SwapMethod::Exchange || record.change.overwrites() {
+        return Ok(observed);
+    }
+    let out = see(&state.workspace, Name::new(slots.of(&record.path), &out_name(entry)), cancel)?;
+    Ok((state.workspace.protocol.settled)(observed, out))
 }

@@ -10,6 +10,7 @@ use super::walk_back::WalkedBack;
 use crate::engine::history::folders_before::removed_metadata;
 use crate::engine::history::late_writes;
 use crate::engine::history::path_history::PathHistory;
+use crate::engine::store::folder::name_of_original;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::engine::transaction::prepare::lock_targets::Parents;
 use crate::engine::transaction::prepare::prepared::{SourceFile, Sources};
@@ -18,8 +19,8 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::index::{EntryIndex, IndexVec};
+use crate::journal::original_name;
 use crate::journal::reverse::PresentTarget;
-use crate::journal::{original_name, slot_name};
 use crate::path::RelPath;
 use crate::plan::SourceId;
 
@@ -155,8 +156,11 @@ impl Engine {
                 MapEntry::Vacant(unknown) => unknown.insert(loaded.copied(&self.workspace)?),
             };
             let is_copied = of_part.contains(&entry_there);
-            let slot = if is_copied { original_name(entry_there) } else { slot_name(entry_there) };
             let folder = loaded.slots_of(&self.workspace, entry_there)?;
+            let slot = match is_copied {
+                true => original_name(entry_there),
+                false => name_of_original(&self.workspace, folder, &loaded.journal, entry_there)?,
+            };
             let name = Name::new(folder, &slot);
             let path = name.path();
             let damaged = |why: &str| {

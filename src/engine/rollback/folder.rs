@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::folder::name_of_original;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::EntryIndex;
@@ -104,7 +105,7 @@ impl TransactionFolder<'_> {
         if change.original().is_none() {
             return Ok(false);
         }
-        let slot = slot_name(entry);
+        let slot = name_of_original(self.workspace(), self.slots_of(entry), &self.journal, entry)?;
         let slot = Name::new(self.slots_of(entry), &slot);
         let stat = self.workspace().stat(slot)?;
         Ok(stat.is_some_and(|stat| change.staged().is_none_or(|staged| stat.identity != *staged)))

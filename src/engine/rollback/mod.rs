@@ -174,6 +174,7 @@ impl TransactionFolder<'_> {
     /// Reverses a swap that brought out something else than the original, before another program misses it. The rollback
     /// that follows classifies the entry anew, and reports the result.
     pub(crate) fn reverse_at_once(&mut self, entry: EntryIndex) -> Result<()> {
+        self.settle(entry)?;
         if self.reverse_swap(entry, Class::Captured)? == NOT_GIVEN {
             self.not_given.insert(entry);
         }

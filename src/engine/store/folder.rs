@@ -30,6 +30,7 @@ use crate::path::shown;
 
 pub(crate) use leftovers::{NAME_TAKEN, ONLY_COPY, OVERWRITTEN, UNCERTAIN};
 pub(crate) use observe::{is_empty_folder, is_incomplete, see};
+pub(crate) use stepwise::name_of_original;
 
 /// A transaction in `txn/`, whose folder and target folders this process has locked.
 #[derive(Debug)]

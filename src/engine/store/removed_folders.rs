@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::folder::TransactionFolder;
+use crate::engine::store::folder::name_of_original;
 use crate::error::Result;
 use crate::fs::{Name, Stat};
 use crate::identity::Identity;
 use crate::index::{EntryIndex, IndexVec};
+use crate::journal::Record;
 use crate::journal::recover::Seen;
-use crate::journal::{Record, slot_name};
 
 /// The entries that remove folders, and the entries beneath those folders.
 #[derive(Debug, Default)]
@@ -85,7 +86,7 @@ impl TransactionFolder<'_> {
     }
 
     fn slot_stat(&self, entry: EntryIndex) -> Result<Option<Stat>> {
-        let slot = slot_name(entry);
+        let slot = name_of_original(self.workspace(), self.slots_of(entry), &self.journal, entry)?;
         let slot = Name::new(self.slots_of(entry), &slot);
         self.workspace().stat(slot)
     }

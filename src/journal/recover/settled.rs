@@ -1,7 +1,7 @@
 //! What an entry counts as where two names cannot be exchanged, and were to change places in several steps.
 
 use super::{Observed, Seen, is};
-use crate::journal::{Record, RecordedChange};
+use crate::journal::Record;
 
 /// What an entry counts as, by its target, its slot, and what came out of the target's name and has not got that of the slot
 /// yet.
@@ -24,12 +24,8 @@ pub fn settled(seen: Observed, out: Seen) -> Observed {
 /// goes back. It looks like a file that another program removed.
 #[must_use]
 pub fn may_be_gap(record: &Record, seen: &Observed) -> bool {
-    let exchanges = matches!(
-        record.change,
-        RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. }
-    );
     let is_staged = record.change.staged().is_some_and(|staged| is(seen.slot, staged));
-    exchanges && seen.target == Seen::Missing && seen.slot != Seen::Missing && !is_staged
+    record.change.exchanges() && seen.target == Seen::Missing && seen.slot != Seen::Missing && !is_staged
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! Swaps where two names cannot be exchanged: what is at the target moves out of its name, to a third one, what is in the
-//! slot gets the name of the target, and what came out gets that of the slot. A crash in between is seen by the third name,
-//! and [`settle`](TransactionFolder::settle) ends or reverses it.
+//! Swaps where two names cannot be exchanged: what is at the target moves out of its name, to a third one, and what is in the
+//! slot gets the name of the target. Where a name can be given without replacement, what came out stays there unless the entry is
+//! rolled back; else it gets the name of the slot. A crash in between is seen by the third name, and
+//! [`settle`](TransactionFolder::settle) ends or reverses it.
 //!
 //! Architecture invariant: no name of the workspace is given but while it is free, and of an original no name goes before
 //! another one is durable.
@@ -10,16 +11,33 @@ use std::io;
 use super::TransactionFolder;
 use super::swap::SwapDirection;
 use crate::cancel::CancelToken;
+use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{FileKind, Name, Rename};
+use crate::fs::{FileKind, Handle, Name, Rename};
 use crate::index::EntryIndex;
 use crate::journal::recover::Observed;
 use crate::journal::recover::settled::may_be_gap;
-use crate::journal::{JournalState, SwapMethod, kept_name, out_name, slot_name};
+use crate::journal::{Journal, JournalState, SwapMethod, kept_name, out_name, slot_name};
+
+/// The name of the original of an entry that was swapped, in the folder of its slot: it may be the one to which it came out.
+pub(crate) fn name_of_original(
+    workspace: &Workspace,
+    slots: &Handle,
+    journal: &Journal,
+    entry: EntryIndex,
+) -> Result<String> {
+    if journal.keeps_out(entry) {
+        let out = out_name(entry);
+        if workspace.stat(Name::new(slots, &out))?.is_some() {
+            return Ok(out);
+        }
+    }
+    Ok(slot_name(entry))
+}
 
 impl TransactionFolder<'_> {
-    /// Exchanges a slot and a target step by step. It is its own reverse.
+    /// Exchanges a slot and a target step by step. Backward, and once it is settled, it is its own reverse.
     pub(super) fn exchange_stepwise(
         &self,
         entry: EntryIndex,
@@ -36,7 +54,15 @@ impl TransactionFolder<'_> {
             }
             return Err(error);
         }
+        if direction == SwapDirection::Forward && self.journal.keeps_out(entry) {
+            return Ok(());
+        }
         self.end_exchange([slot, target, out], direction)
+    }
+
+    /// The name of what a swap brought out.
+    pub(crate) fn name_brought_out(&self, entry: EntryIndex) -> String {
+        if self.journal.keeps_out(entry) { out_name(entry) } else { slot_name(entry) }
     }
 
     /// Gives what came out the name of the slot, which is free or that of what is at the target now.

@@ -7,7 +7,6 @@ use crate::engine::store::snapshot;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Stat};
 use crate::index::EntryIndex;
-use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
     /// Verifies that the target and its folder are still what was read.
@@ -46,7 +45,7 @@ impl CommitWalk<'_> {
             // It was verified under the lease; the slot has a copy, which nobody else has seen.
             return transaction.has_overwritten(entry);
         }
-        let slot = slot_name(entry);
+        let slot = transaction.name_brought_out(entry);
         let slot = Name::new(transaction.slots_of(entry), &slot);
         if transaction.record(entry).change.folder_before().is_some() {
             return transaction.is_clear(entry, slot);
@@ -78,7 +77,7 @@ impl CommitWalk<'_> {
     /// Returns whether the symlink in a slot has the target that was read.
     fn holds_link(&self, entry: EntryIndex, read: &Digest, stat: &Stat) -> Result<bool> {
         let transaction = self.transaction();
-        let slot = slot_name(entry);
+        let slot = transaction.name_brought_out(entry);
         let slot = Name::new(transaction.slots_of(entry), &slot);
         let found = Digest::of(&snapshot::target_of(transaction.workspace(), slot, stat)?);
         Ok((transaction.workspace().protocol.is_same_target)(read, &found))
@@ -101,7 +100,7 @@ impl CommitWalk<'_> {
 
     /// Verifies that a swap brought out the file that was read. Its content is verified later.
     pub(super) fn verify_swap_by_stat(&mut self, entry: EntryIndex) -> Result<()> {
-        let slot = slot_name(entry);
+        let slot = self.transaction().name_brought_out(entry);
         let stat = self.transaction().workspace().stat(Name::new(self.transaction().slots_of(entry), &slot))?;
         if let (Some(read), Some(stat)) = (&self.prepared.targets[entry], stat)
             && read.is_same(&stat, true)

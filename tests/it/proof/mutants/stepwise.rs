@@ -117,7 +117,7 @@ fn meddled(
 
 /// Writes into the original of `a`, once it has left its name, and sets its time back.
 fn forge(machine: &SimFs, call: &FaultCall) {
-    let slot = call.to.as_ref().unwrap().with_file_name("000000");
+    let slot = call.to.as_ref().unwrap().with_file_name("000000.out");
     let time = machine.stat(&slot).unwrap().modified;
     machine.write_in_place(&slot, "a 1ne\n").unwrap();
     machine.set_modified(&slot, time).unwrap();
