@@ -157,9 +157,10 @@ impl Engine {
             };
             let is_copied = of_part.contains(&entry_there);
             let folder = loaded.slots_of(&self.workspace, entry_there)?;
-            let slot = match is_copied {
-                true => original_name(entry_there),
-                false => name_of_original(&self.workspace, folder, &loaded.journal, entry_there)?,
+            let slot = if is_copied {
+                original_name(entry_there)
+            } else {
+                name_of_original(&self.workspace, folder, &loaded.journal, entry_there)?
             };
             let name = Name::new(folder, &slot);
             let path = name.path();
