@@ -130,6 +130,29 @@ class Commands(WorkspaceTest):
         since = txedit.undo(since=first.transaction_id, root=self.root, dry_run=True)
         self.assertEqual([file.file_path for file in since.file_results if file.operation != "none"], ["sub/b.txt"])
 
+    def test_what_was_reviewed_is_applied_and_what_is_missing_is_skipped(self) -> None:
+        request: txedit.Request = {
+            "files": [
+                {"file_path": "a.txt", "edits": [{"old_string": "one", "new_string": "1"}]},
+                {"file_path": "gone.txt", "if_missing": "skip", "edits": [{"old_string": "x", "new_string": "y"}]},
+            ],
+            "idempotency_key": "k",
+        }
+        planned = txedit.apply(request, dry_run=True, root=self.root)
+        assert planned.plan_hash is not None
+        self.put("a.txt", "one\nchanged\n")
+        with self.assertRaises(txedit.Conflict):
+            txedit.apply(request, plan_hash=planned.plan_hash, root=self.root)
+        planned = txedit.apply(request, dry_run=True, root=self.root)
+        report = txedit.apply(request, plan_hash=planned.plan_hash, campaign="all", root=self.root)
+        self.assertEqual([file.skipped for file in report.file_results], [False, True])
+        self.assertEqual([one.campaign for one in txedit.log(campaign="all", root=self.root)], ["all"])
+        txedit.undo(campaign="all", root=self.root)
+        self.assertTrue(txedit.apply(request, root=self.root).already_applied)
+        self.assertFalse(txedit.apply(request, again=True, root=self.root).already_applied)
+        nothing = txedit.apply({"files": request["files"][1:]}, root=self.root)
+        self.assertEqual((nothing.outcome, nothing.transaction_id), ("nothing_to_do", None))
+
     def test_an_undo_can_be_rebased(self) -> None:
         txedit.apply({"files": [edit("a.txt", "one", "1")]}, root=self.root)
         self.put("a.txt", "1\n\n\n\n\ntwo\nthree\n")

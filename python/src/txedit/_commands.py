@@ -21,6 +21,7 @@ def apply(
     request: Mapping[str, Any],
     *,
     plan_hash: Optional[str] = None,
+    again: bool = False,
     campaign: Optional[str] = None,
     dry_run: bool = False,
     root: Optional[StrPath] = None,
@@ -30,12 +31,13 @@ def apply(
 
     Args:
         plan_hash: that of a dry run: refuse whatever is not exactly what it showed.
+        again: do it once more if what had its ``idempotency_key`` was undone since.
         campaign: the campaign over many workspaces that this is a part of.
 
     Raises:
         Conflict: it is not what the dry run showed; nothing was changed.
     """
-    arguments: List[Argument] = ["apply", "--format=plan", *_flags({"--dry-run": dry_run})]
+    arguments: List[Argument] = ["apply", "--format=plan", *_flags({"--dry-run": dry_run, "--again": again})]
     arguments += [] if plan_hash is None else [f"--plan-hash={plan_hash}"]
     arguments += [] if campaign is None else [f"--campaign={campaign}"]
     return report(call([*arguments, "-"], root=root, options=options, request=encoded(request)))

@@ -8,6 +8,7 @@ from ._errors import own
 from ._options import AnyPath
 
 IfExists = Literal["fail", "replace"]
+IfMissing = Literal["fail", "skip"]
 Match = Literal["exact", "tolerant"]
 
 
@@ -19,6 +20,7 @@ class Edit(TypedDict, total=False):
     replace_all: bool
     expected_matches: int
     near_line: int
+    if_missing: IfMissing
     match: Match
 
 
@@ -30,6 +32,7 @@ class FileEntry(TypedDict, total=False):
     edits: List[Edit]
     content: str
     if_exists: IfExists
+    if_missing: IfMissing
     delete: bool
     symlink_to: str
     rename_to: str
