@@ -283,7 +283,7 @@ mod tests {
     use crate::error::MatchPlace;
     use crate::index::{EditIndex, FileIndex};
     use crate::request::edit::{Anchor, Count, Edit, Matching};
-    use crate::request::{Change, FileRequest, IfMissing};
+    use crate::request::{Change, FileRequest};
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
@@ -298,14 +298,10 @@ mod tests {
 
     #[test]
     fn the_place_the_matches_and_the_state_of_the_files_are_told() {
-        let file = FileRequest {
-            path: PathBuf::from("src/a.rs").into(),
-            expected_hash: None,
-            change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
-            mode: None,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        };
+        let file = FileRequest::new(
+            PathBuf::from("src/a.rs"),
+            Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
+        );
         let places =
             MatchPlaces { total: 7, shown: vec![MatchPlace { line: 4, snippet: "4 | a".to_owned(), unique: None }] };
         let error = Error::new(ErrorKind::AmbiguousMatch, "old_string was found 7 times")

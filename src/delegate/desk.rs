@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fs::scratch::Scratch;
 use crate::fs::tree;
 use crate::limits;
-use crate::request::{Change, FileRequest, IfExists, IfMissing, Request};
+use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The delegate's current folder.
 const WORK: &str = "work";
@@ -71,27 +71,25 @@ impl Desk {
                 (None, _) => warnings.push(format!("{} is no regular file and was left out", path.display())),
                 (Some(content), Some(copy)) if content == copy.text.as_bytes() => {}
                 (Some(content), copy) => request.files.push(FileRequest {
-                    path: path.clone().into(),
                     expected_hash: copy.map(|copy| copy.digest),
-                    change: Change::Write {
-                        content: content.clone(),
-                        if_exists: if copy.is_some() { IfExists::Replace } else { IfExists::Fail },
-                    },
-                    mode: None,
                     encoding: copy.and_then(|copy| copy.encoding),
-                    if_missing: IfMissing::Fail,
+                    ..FileRequest::new(
+                        path.clone(),
+                        Change::Write {
+                            content: content.clone(),
+                            if_exists: if copy.is_some() { IfExists::Replace } else { IfExists::Fail },
+                        },
+                    )
                 }),
             }
         }
         let is_gone = |file: &&ContextFile| !left.iter().any(|entry| entry.path == file.path);
-        request.files.extend(shown.iter().filter(is_gone).map(|file| FileRequest {
-            path: file.path.clone().into(),
-            expected_hash: Some(file.digest),
-            change: Change::Delete,
-            mode: None,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        }));
+        request.files.extend(
+            shown
+                .iter()
+                .filter(is_gone)
+                .map(|file| FileRequest::new(file.path.clone(), Change::Delete).expect(file.digest)),
+        );
         Ok((request, warnings))
     }
 }

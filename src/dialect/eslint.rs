@@ -12,7 +12,7 @@ use super::json::JsonSource;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Edit};
-use crate::request::{Change, FileRequest, IfMissing};
+use crate::request::{Change, FileRequest};
 
 /// The expectation named in errors.
 const RESULT: &str = "a result of eslint --format json";
@@ -58,14 +58,9 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
         let edits = edits(&text, fixes).ok_or_else(|| {
             source.refuse(part, format!("ranges of the `source` of {file_path}, in UTF-16 code units"))
         })?;
-        found.push(FileRequest {
-            path: files::path(file_path.as_bytes()).into(),
-            expected_hash: Some(Digest::of(text.as_bytes())),
-            change: Change::Edit { edits, rename: None },
-            mode: None,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        });
+        let change = Change::Edit { edits, rename: None };
+        let file = FileRequest::new(files::path(file_path.as_bytes()), change);
+        found.push(file.expect(Digest::of(text.as_bytes())));
     }
     Ok(found)
 }

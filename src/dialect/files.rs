@@ -9,7 +9,7 @@ use super::{PatchOrigin, malformed};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::request::edit::Edit;
-use crate::request::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
 /// The files collected so far.
 #[derive(Debug, Default)]
@@ -46,14 +46,7 @@ impl PatchFiles {
             *mode_there = mode.or(*mode_there);
             return index;
         }
-        self.push(FileRequest {
-            path: path.into(),
-            expected_hash: None,
-            change: Change::Edit { edits, rename: None },
-            mode,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        })
+        self.push(FileRequest { mode, ..FileRequest::new(path, Change::Edit { edits, rename: None }) })
     }
 
     /// Adds a new file.
@@ -65,14 +58,7 @@ impl PatchFiles {
     /// Adds a deleted file; with its content, if the patch has it.
     pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
         let expected_hash = content.map(Digest::of);
-        self.push(FileRequest {
-            path: path.into(),
-            expected_hash,
-            change: Change::Delete,
-            mode: None,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        })
+        self.push(FileRequest { expected_hash, ..FileRequest::new(path, Change::Delete) })
     }
 
     /// Adds any change of a file. Validation decides whether several changes of one file exclude each other.

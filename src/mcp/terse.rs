@@ -10,6 +10,10 @@ pub(super) fn shorten(answer: &mut Value) {
     let Value::Object(fields) = answer else { return };
     // What is left is not what the schema of that version says.
     fields.remove("schema_version");
+    // No tool takes that of a dry run; that of a preview stays.
+    if fields.get("dry_run") == Some(&Value::Bool(true)) {
+        fields.remove("plan_hash");
+    }
     let files = fields.get_mut("file_results").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
         file.remove("success");
@@ -70,5 +74,8 @@ mod tests {
         shorten(&mut answer);
         assert_eq!((&answer["hash_after"], &answer["hash_before"]), (&json!("2"), &Value::Null));
         assert_eq!(answer["edits"][0]["occurrences_replaced"], 3);
+        let [mut dry, mut preview] = [json!({"dry_run": true, "plan_hash": "1"}), json!({"plan_hash": "1"})];
+        [&mut dry, &mut preview].into_iter().for_each(shorten);
+        assert_eq!([&dry["plan_hash"], &preview["plan_hash"]], [&Value::Null, &json!("1")]);
     }
 }

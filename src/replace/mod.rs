@@ -16,7 +16,7 @@ use crate::digest::Digest;
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
-use crate::request::{Change, FileRequest, IfMissing, Request};
+use crate::request::{Change, FileRequest, Request};
 
 pub use pattern::{Pattern, Query};
 
@@ -104,14 +104,7 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
     for (path, (digest, matches, edits)) in by_path {
         found.files.push((path.clone(), matches));
         let change = Change::Edit { edits, rename: None };
-        found.request.files.push(FileRequest {
-            path: path.into(),
-            expected_hash: Some(digest),
-            change,
-            mode: None,
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        });
+        found.request.files.push(FileRequest::new(path, change).expect(digest));
     }
     if guard.expected_matches != Some(0) {
         check_searched(&found, tree)?;

@@ -212,7 +212,7 @@ pub fn check_label(label: Option<&str>, findings: &mut Findings) {
 }
 
 /// Validates the name of a campaign.
-fn check_campaign(campaign: Option<&str>, findings: &mut Findings) {
+pub fn check_campaign(campaign: Option<&str>, findings: &mut Findings) {
     if campaign.is_some_and(|name| !is_name(name)) {
         let message =
             format!("the name of a campaign has 1 to {} bytes and no control characters", limits::SESSION_BYTES);

@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::dialect::{self, FixChoice, Format, KNOWN, Patch, PatchOptions};
-use crate::engine::report::Report;
+use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::input;
 use crate::limits;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     input.request.plan_hash = args.plan_hash;
     input.request.campaign.clone_from(&args.campaign);
     if input.is_nothing() {
-        let report = Report { dry_run: input.request.dry_run, ..Report::default() };
+        let report = Engine::nothing(&input.request)?;
         return Ok(transact::answer(&report, &input.request, "", options)?);
     }
     let Input { request, patch } = input;

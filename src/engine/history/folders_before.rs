@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::made_folders::made_again;
 use super::{Loaded, load};
-use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::folder::name_of_original;
+use crate::engine::store::folder::{TransactionFolder, name_of_original};
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, Result};

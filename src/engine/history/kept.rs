@@ -21,7 +21,7 @@ use crate::journal::recover::{Observed, Seen, is, is_new, is_original_gone};
 use crate::journal::{self, Beginning, Extract, Header, Journal, JournalState, Record, slot_name};
 use crate::limits;
 use crate::path::RelPath;
-use crate::request::{Change, FileRequest, IfExists, IfMissing, Mode, Request};
+use crate::request::{Change, FileRequest, IfExists, Mode, Request};
 
 /// The attempts to restore a content while another program writes or deletes the file.
 const RESTORE_TRIES: usize = 8;
@@ -95,12 +95,9 @@ impl Engine {
         };
         let request = Request {
             files: vec![FileRequest {
-                path: path.asked(),
                 expected_hash: now,
-                change,
                 mode: mode.filter(|_| now.is_none()),
-                encoding: None,
-                if_missing: IfMissing::Fail,
+                ..FileRequest::new(path.asked(), change)
             }],
             check: None,
             label: Some(label.to_owned()),

@@ -255,6 +255,14 @@ fn check_stageable(request: &Request) -> Result<()> {
             "`idempotency_key` goes with a request that is applied at once; a commit can simply be sent again";
         findings.push(ErrorKind::ValidationFailed, vec!["idempotency_key".to_owned()], message);
     }
+    for (name, is_given) in
+        [("plan_hash", request.plan_hash.is_some()), ("campaign", request.campaign.is_some()), ("again", request.again)]
+    {
+        if is_given {
+            let message = format!("`{name}` goes with a request that is applied at once");
+            findings.push(ErrorKind::ValidationFailed, vec![name.to_owned()], message);
+        }
+    }
     if request.backup {
         let message = "`backup` cannot be staged: the transaction can be undone instead";
         findings.push(ErrorKind::ValidationFailed, vec!["backup".to_owned()], message);

@@ -10,7 +10,7 @@ use super::compose::StagedEntry;
 use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, IfMissing, Mode, RenameTo};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
 /// The content of `transaction.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -270,14 +270,7 @@ impl StoredFile {
             StoredMode::Executable(is) => Mode::Executable(is),
         });
         let encoding = self.encoding.map(|name| name.parse().map_err(|_| "an encoding")).transpose()?;
-        Ok(FileRequest {
-            path: self.path.read_path()?.into(),
-            expected_hash: None,
-            change,
-            mode,
-            encoding,
-            if_missing: IfMissing::Fail,
-        })
+        Ok(FileRequest { mode, encoding, ..FileRequest::new(self.path.read_path()?, change) })
     }
 }
 
@@ -309,14 +302,7 @@ mod tests {
 
     fn entry(change: Change) -> FileRequest {
         let path = StoredBytes::Hex("642fe9".to_owned()).read_path().unwrap();
-        FileRequest {
-            path: path.into(),
-            expected_hash: None,
-            change,
-            mode: Some(Mode::Bits(0o755)),
-            encoding: None,
-            if_missing: IfMissing::Fail,
-        }
+        FileRequest::new(path, change).mode(Mode::Bits(0o755))
     }
 
     /// An entry, stored and read again.

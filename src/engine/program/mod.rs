@@ -29,6 +29,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
 use crate::limits;
 use crate::request::Request;
+use crate::request::validate::{self, Findings};
 use crate::view::TreeBefore;
 use changes::Collector;
 use conflicts::{CommittedBefore, ConflictSides};
@@ -129,7 +130,7 @@ impl Engine {
             let request = &ended.request;
             let mut found = self.found()?;
             if request.files.is_empty() {
-                return Ok(Report { dry_run: request.dry_run, ..Report::default() });
+                return Self::nothing(request);
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
@@ -185,6 +186,9 @@ impl Engine {
         if program.command.is_empty() {
             return Err(Error::new(ErrorKind::ValidationFailed, "a command names a program"));
         }
+        let mut findings = Findings::new();
+        validate::check_campaign(program.campaign.as_deref(), &mut findings);
+        findings.finish()?;
         let (found, mut warnings) = (self.found()?, Vec::new());
         if program.dry_run {
             self.check_whole(&found)?;

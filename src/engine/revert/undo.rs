@@ -189,7 +189,7 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| present.snapshots.get(&entry.path).cloned().flatten()).collect();
         let mut files = self.undo_reports(&reversal, &present.targets, options.dry_run, run)?;
         let changed = changed_folders(&state, &to_revert.parts);
-        files.extend(changed.iter().filter(|(_, is)| is.is_ok()).map(|(path, _)| folder_report(path)));
+        files.extend(changed.iter().filter(|(_, changed)| changed.is_ok()).map(|(path, _)| folder_report(path)));
         // Several may cancel out: then nothing is committed, and nothing reverted.
         let is_nothing = plan.is_empty() && to_revert.parts.len() > 1 && changed.is_empty();
         let reverts = if is_nothing { Vec::new() } else { reversal.reverted() };

@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::folder::name_of_original;
+use crate::engine::store::folder::{TransactionFolder, name_of_original};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::index::EntryIndex;

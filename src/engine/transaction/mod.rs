@@ -23,6 +23,7 @@ use super::{Durability, Engine, Run};
 use crate::commit::protocol::Protocol;
 use crate::error::{Detail, Error, ErrorKind, NextStep, Result};
 use crate::path::shown;
+use crate::plan::Plan;
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use execute::Committed;
@@ -250,6 +251,13 @@ impl Engine {
         Ok(Report { dry_run: true, plan_hash, nothing_to_do, files, warnings, patch, ..Report::default() })
     }
 
+    /// The report of a request without a file: a tool found nothing to change.
+    pub(crate) fn nothing(request: &Request) -> Result<Report> {
+        let hash = Plan::default().hash();
+        check_dry_run(request.plan_hash, hash)?;
+        Ok(Report { dry_run: request.dry_run, plan_hash: request.dry_run.then_some(hash), ..Report::default() })
+    }
+
     /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If
     /// another program changes one meanwhile, searches again. Otherwise like [`apply`](Self::apply). Also returns what
     /// was found last.
@@ -263,8 +271,7 @@ impl Engine {
             let found: &T = last.insert(find()?);
             let request = found.as_ref();
             if request.files.is_empty() {
-                let nothing = Report { dry_run: request.dry_run, ..Report::default() };
-                return Ok(Transaction::done(self, nothing, run));
+                return Ok(Transaction::done(self, Self::nothing(request)?, run));
             }
             validate::check(request, PathRule::Found)?;
             let state = match &mut state {

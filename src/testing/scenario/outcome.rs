@@ -14,7 +14,7 @@ use super::serial::{is_around_left, is_beside_moved, is_serial};
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::fs::FileKind;
 use crate::fs::sim::SimEntry;
-use crate::request::{Change, FileRequest, IfMissing, Mode, Request};
+use crate::request::{Change, FileRequest, Mode, Request};
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
@@ -357,14 +357,8 @@ fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &UserFiles, report
         let goal = places(file, report, base).1;
         modes.and_then(|modes| modes.get(&goal)).map(|mode| Mode::Bits(*mode))
     };
-    let file = |file: &FileReport| FileRequest {
-        path: file.path.clone(),
-        expected_hash: None,
-        change: Change::Mode,
-        mode: mode(file),
-        encoding: None,
-        if_missing: IfMissing::Fail,
-    };
+    let file =
+        |file: &FileReport| FileRequest { mode: mode(file), ..FileRequest::new(file.path.clone(), Change::Mode) };
     Request { files: report.files.iter().map(file).collect(), ..Request::default() }
 }
 

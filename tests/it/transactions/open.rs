@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use txedit::error::Detail;
 use txedit::report::Staged;
 use txedit::wire::request;
-use txedit::{Digest, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Result};
+use txedit::{Digest, Edit, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Request, Result, Run};
 
 use crate::support::is_full;
 use crate::support::workspace::{Workspace, running};
@@ -258,6 +258,20 @@ fn a_key_is_not_staged() {
     let error = workspace.stage(None, &request).unwrap_err();
     refused(&error, ErrorKind::ValidationFailed);
     assert!(error.to_string().contains("`idempotency_key` goes with"), "{error}");
+}
+
+/// Nor is what else a request says about its own commit: a plan that was reviewed, above all.
+#[test]
+fn what_counts_at_a_commit_is_not_staged() {
+    let workspace = Workspace::with(&[("a", "x\n")]);
+    let plain = || Request::new().edit("a", Edit::replace("x", "y"));
+    let [mut hashed, mut again] = [plain(), plain()];
+    (hashed.plan_hash, again.again) = (Some(Digest::of(b"another plan")), true);
+    for (name, request) in [("plan_hash", hashed), ("again", again), ("campaign", plain().campaign("c"))] {
+        let error = workspace.engine.stage(&request, None, Run::default()).unwrap_err();
+        refused(&error, ErrorKind::ValidationFailed);
+        assert!(error.to_string().contains(&format!("`{name}` goes with")), "{error}");
+    }
 }
 
 /// Stages a patch.

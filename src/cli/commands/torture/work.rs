@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::fs::scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, IfMissing, Request};
+use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The files; some are in folders that are made with them.
 const NAMES: [&str; 14] = [
@@ -69,14 +69,7 @@ pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
         let name = NAMES[usize::try_from(dice.below(NAMES.len() as u64)).unwrap_or(0)];
         changes.entry(name).or_insert_with(|| change(name, files, dice));
     }
-    let entry = |(name, change)| FileRequest {
-        path: PathBuf::from(name).into(),
-        expected_hash: None,
-        change,
-        mode: None,
-        encoding: None,
-        if_missing: IfMissing::Fail,
-    };
+    let entry = |(name, change)| FileRequest::new(PathBuf::from(name), change);
     Request { files: changes.into_iter().map(entry).collect(), label: Some("torture".to_owned()), ..Request::default() }
 }
 

@@ -131,6 +131,18 @@ fn a_plan_is_committed_only_as_the_dry_run_showed_it() {
     here.run(&["apply", PLAN, "--plan-hash", &seen, "--dry-run"]).exits(0);
     here.run(&["apply", PLAN, "--plan-hash", &seen]).exits(0);
     assert_eq!((read(&here, "a").as_str(), read(&here, "b").as_str()), ("two\n", "two more\n"));
+    // A report of a tool that finds nothing by now is another plan, too.
+    here.write("nothing.json", "[]");
+    let nothing = ["apply", "nothing.json", "--format", "eslint", "--json"];
+    assert_eq!(
+        here.run(&[&nothing[..], &["--plan-hash", &seen]].concat()).exits(3).json()["error_code"],
+        "HASH_MISMATCH"
+    );
+    let dry_nothing = here.run(&[&nothing[..], &["--dry-run"]].concat()).exits(0).json();
+    let hash = dry_nothing["plan_hash"].as_str().unwrap();
+    here.run(&[&nothing[..], &["--plan-hash", hash]].concat()).exits(0);
+    let told = here.run(&["undo", "--dry-run", "--verbose"]);
+    assert!(told.exits(0).stderr.contains("plan hash "), "{}", told.stderr);
     let undo = here.run(&["undo", "--dry-run", "--json"]).exits(0).json();
     assert!(undo["plan_hash"].is_string(), "{undo}");
 }
@@ -156,6 +168,10 @@ fn what_a_campaign_did_here_is_listed_and_undone_together() {
     assert_eq!(["a", "b", "c", "d"].map(|name| read(&here, name)), ["one\n", "one\n", "two\n", "one\n"]);
     let none = here.run(&[&["undo", "--json"][..], &of].concat()).exits(2).json();
     assert!(none["error"].as_str().unwrap().contains("the campaign rename widgets is undone"), "{none}");
-    let refused = here.run(&["apply", PLAN, "--campaign", "two\nlines", "--json"]).exits(2).json();
-    assert!(refused.to_string().contains("the name of a campaign has"), "{refused}");
+    let by_program = ["run", "--campaign", "two\nlines", "--json", "--", "sh", "-c", "echo x > a"];
+    for line in [&["apply", PLAN, "--campaign", "two\nlines", "--json"][..], &by_program] {
+        let refused = here.run(line).exits(2).json();
+        assert!(refused.to_string().contains("the name of a campaign has"), "{refused}");
+    }
+    assert_eq!(read(&here, "a"), "one\n");
 }
