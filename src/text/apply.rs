@@ -1,7 +1,7 @@
 //! Applies edits in order, or says why one cannot be applied.
 
 use std::cell::OnceCell;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use memchr::memchr;
 
@@ -9,23 +9,22 @@ use super::content::{Content, ContentChanges};
 use super::diagnose;
 use super::hunk::{self, Misplaced};
 use super::inserted::{breaks_utf8, has_nul, needs_utf8};
-use super::locate::{Needle, OverlapRule, places, places_near};
+use super::locate::places;
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
-use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, RefusedEdit};
 use crate::error::{Detail, EncodingFault, ErrorKind, MismatchCause};
 use crate::index::{EditIndex, IndexVec};
-use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
+use crate::request::edit::{Anchor, Edit, Encoding, Hunk, Position, Side};
+use index::AnchorIndex;
 
+mod index;
+mod matches;
 mod no_match;
 mod steps;
 
 /// The most lines that an answer names for one edit.
 const LINES: usize = 100;
-
-/// The most matches kept if there are too many: a few are shown, and compared with the others.
-const REMEMBERED: usize = 500;
 
 /// The most places, in all edits together, whose old text is kept in order to tell which edit removed an anchor.
 const KEPT_PLACES: usize = 1 << 20;
@@ -83,9 +82,11 @@ fn times(count: usize) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
-struct Editor<'a> {
+struct Editor<'a, 'e> {
     base: &'a [u8],
     content: Content<'a>,
+    /// Where the texts of many edits are.
+    index: Option<AnchorIndex<'e>>,
     /// Whether the base is UTF-8, once computed.
     utf8: Option<bool>,
     /// The reverse of each edit that was applied; the oldest are dropped when there are too many places.
@@ -110,11 +111,12 @@ impl EditMatches {
     }
 }
 
-impl<'a> Editor<'a> {
+impl<'a, 'e> Editor<'a, 'e> {
     fn new(base: &'a [u8], content: Content<'a>, utf8: Option<bool>) -> Self {
         Self {
             base,
             content,
+            index: None,
             utf8,
             back: IndexVec::default(),
             kept_places: 0,
@@ -122,7 +124,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
+    fn apply_all(mut self, edits: &'e [Edit]) -> Result<Edited, RefusedEdit> {
+        self.index = AnchorIndex::new(edits, &self.content);
         let mut applied = Vec::with_capacity(edits.len());
         for (index, edit) in edits.iter().enumerate() {
             applied.push(self.apply(EditIndex(index), edit)?);
@@ -163,6 +166,9 @@ impl<'a> Editor<'a> {
         let changes = self.changes(&found, &edit.replacement);
         let replaced = if is_hunk { 1 } else { self.content.differing(&changes) };
         let back = self.content.replace(&changes);
+        if let Some(index) = &mut self.index {
+            back.ranges().for_each(|changed| index.look(&self.content, changed));
+        }
         self.remember(back);
         Ok(Applied { replaced, lines, match_kind: found.kind })
     }
@@ -178,139 +184,6 @@ impl<'a> Editor<'a> {
         if self.kept_places > KEPT_PLACES {
             self.back.iter_mut().for_each(|back| *back = None);
             self.kept_places = 0;
-        }
-    }
-
-    /// The matches of a text, if their number is the required one.
-    fn find(
-        &self,
-        index: EditIndex,
-        edit: &Edit,
-        text: &[u8],
-        count: Count,
-        matching: Matching,
-    ) -> Result<EditMatches, RefusedEdit> {
-        let overlap = if count.is_once() { OverlapRule::Counted } else { OverlapRule::Skipped };
-        let remembered = match count {
-            Count::Once | Count::OnceNear(_) | Count::AtMostOnce => REMEMBERED,
-            Count::Exactly(wanted) => wanted.max(REMEMBERED),
-            Count::All | Count::Any => usize::MAX,
-        };
-        let mut matches = Vec::new();
-        let mut total = 0;
-        // An empty text matches everywhere; validation refuses it with a better message.
-        if !text.is_empty() {
-            Needle::new(text).each_in(&self.content, overlap, |range| {
-                total += 1;
-                if matches.len() < remembered {
-                    matches.push(range);
-                }
-                ControlFlow::Continue(())
-            });
-        }
-        if total > 0 {
-            if count.is_once() && total > 1 {
-                return Err(self.several(index, &matches, total, count.near_line(), || self.apart(text)));
-            }
-            self.check_count(index, count, &matches, total)?;
-            return Ok(EditMatches::exact(matches, true));
-        }
-        let ladder: &[MatchKind] = if matching == Matching::Tolerant { &LADDER } else { &[] };
-        for &kind in ladder {
-            let places = self.tolerated(text, kind, overlap);
-            if !places.is_empty() {
-                let mut ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
-                ranges.extend(self.where_its_first_line_is_one(text, &places));
-                if ranges.len() > places.len() {
-                    return Err(self.untold_where(index, &ranges));
-                }
-                if count.is_once() && ranges.len() > 1 {
-                    let total = ranges.len();
-                    return Err(self.several(index, &ranges, total, count.near_line(), || {
-                        let apart = self.tolerated(text, kind, OverlapRule::Skipped);
-                        let total = apart.len();
-                        (apart.into_iter().map(|place| place.range).collect(), total)
-                    }));
-                }
-                self.check_count(index, count, &ranges, ranges.len())?;
-                let fit = |place: &Tolerated| {
-                    let there = self.content.bytes(place.range.clone());
-                    tolerant::fit(place, kind, text, &there, &edit.replacement)
-                };
-                let fitted: Option<Vec<_>> = places.iter().map(fit).collect();
-                let fitted = fitted.ok_or_else(|| self.untold(index, text, &edit.replacement))?;
-                let matches = ranges.into_iter().zip(fitted.into_iter().map(Some)).collect();
-                return Ok(EditMatches { matches, kind, converts: true });
-            }
-        }
-        if count.may_be_none() && !text.is_empty() {
-            return Ok(EditMatches::exact(Vec::new(), true));
-        }
-        Err(self.not_found(index, edit, text))
-    }
-
-    /// The first matches that do not overlap an earlier one, and their number: these are the ones that `replace_all`
-    /// replaces and `expected_matches` counts.
-    fn apart(&self, text: &[u8]) -> (Vec<Range<usize>>, usize) {
-        let (mut matches, mut total) = (Vec::new(), 0);
-        Needle::new(text).each_in(&self.content, OverlapRule::Skipped, |range| {
-            total += 1;
-            if matches.len() < REMEMBERED {
-                matches.push(range);
-            }
-            ControlFlow::Continue(())
-        });
-        (matches, total)
-    }
-
-    /// The refusal for several matches instead of one, some of which may overlap. It names numbers that another request
-    /// can use.
-    fn several(
-        &self,
-        index: EditIndex,
-        matches: &[Range<usize>],
-        total: usize,
-        near_line: Option<usize>,
-        apart: impl FnOnce() -> (Vec<Range<usize>>, usize),
-    ) -> RefusedEdit {
-        let (alone, number) = apart();
-        let overlap = number != total;
-        let (mut shown, how) = match number {
-            1 => (places_near(&self.content, matches, total, near_line), ", one over the other"),
-            _ if overlap => (places_near(&self.content, &alone, number, near_line), ""),
-            _ => (places_near(&self.content, matches, total, near_line), ""),
-        };
-        if overlap && number > 1 {
-            // The matches left out may have the same surroundings.
-            shown.shown.iter_mut().for_each(|place| place.unique = None);
-        }
-        // Overlapping matches count as one for `replace_all`.
-        let advice = if number == 1 {
-            "add text around it"
-        } else {
-            "add lines around it until it is unique, or replace all of them"
-        };
-        let message = format!("old_string found {}{how}, expected 1: {advice}", times(shown.total));
-        refused(index, ErrorKind::AmbiguousMatch, message, Detail::Matches(shown))
-    }
-
-    fn check_count(
-        &self,
-        index: EditIndex,
-        count: Count,
-        matches: &[Range<usize>],
-        total: usize,
-    ) -> Result<(), RefusedEdit> {
-        let shown = || Detail::Matches(places(&self.content, matches, total));
-        match count {
-            Count::Exactly(wanted) if wanted != total => {
-                let message = format!(
-                    "old_string found {}, expected {wanted}: look at each place, then correct expected_matches or old_string",
-                    times(total)
-                );
-                Err(refused(index, ErrorKind::MatchCountMismatch, message, shown()))
-            }
-            _ => Ok(()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A content under edit: a piece table over the base and the bytes that edits added.
 //!
-//! Bytes are never moved: an edit costs its search and a walk over the pieces, whatever the size of the file.
+//! Bytes are never moved: an edit costs its search and a look at some of the pieces, whatever the size of the file.
 
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
@@ -10,6 +10,9 @@ use memchr::{memchr, memchr_iter, memmem, memrchr};
 use super::newline::Ending;
 use super::position::MARK;
 use super::splice::{Splice, Splices};
+use pieces::{NewPieces, PieceList, PlacedPiece};
+
+mod pieces;
 
 /// Pieces of at least this size are searched in place; shorter ones are gathered first.
 const LARGE: usize = 64 << 10;
@@ -25,20 +28,6 @@ const DIRECT: usize = 2 * BLOCK;
 
 /// A range of the source: the base, then one byte that occurs nowhere, then the added bytes.
 type Span = Range<usize>;
-
-/// A stretch of the content.
-#[derive(Debug, Clone, Copy)]
-struct ContentPiece {
-    /// Its place in the source.
-    from: usize,
-    len: usize,
-    /// Its place in the content.
-    at: usize,
-    /// The number of line feeds in it.
-    feeds: usize,
-    /// The number of line feeds before it.
-    feeds_before: usize,
-}
 
 /// Ranges of the content, ascending and disjoint, and the spans that replace them.
 #[derive(Debug, Default)]
@@ -114,7 +103,7 @@ pub(super) struct Content<'a> {
     added: Vec<u8>,
     base_lines: LineIndex,
     added_lines: LineIndex,
-    pieces: Vec<ContentPiece>,
+    pieces: PieceList,
     has_crlf: bool,
     /// The places in the base where something was left out, each with the number of its line feeds.
     gaps: &'a [(usize, usize)],
@@ -133,19 +122,19 @@ impl<'a> Content<'a> {
             added: Vec::new(),
             base_lines: LineIndex::default(),
             added_lines: LineIndex::default(),
-            pieces: Vec::new(),
+            pieces: PieceList::default(),
             has_crlf: memmem::find(base, b"\r\n").is_some(),
             gaps,
         };
         content.base_lines.extend(base);
         content.added_lines.extend(&[]);
-        content.push(0..base.len(), None);
+        content.pieces = PieceList::new(base.len(), content.count_feeds(0..base.len()));
         content
     }
 
     /// Its length in bytes.
     pub(super) fn len(&self) -> usize {
-        self.pieces.last().map_or(0, |p| p.at + p.len)
+        self.pieces.len()
     }
 
     /// The start of the text for a patch or an anchor: after the byte-order mark, which is not part of the first line,
@@ -181,24 +170,27 @@ impl<'a> Content<'a> {
     /// Makes `changes`, and returns their reverse.
     pub(super) fn replace(&mut self, changes: &ContentChanges) -> ContentChanges {
         let mut back = ContentChanges::default();
-        let Some(first) = changes.ranges().next() else { return back };
-        let keep = self.pieces.partition_point(|p| p.at + p.len <= first.start);
-        let old = self.pieces.split_off(keep);
-        let mut walk = PieceWalk { pieces: &old, index: 0, skip: 0 };
+        let mut ranges = changes.ranges();
+        let Some(first) = ranges.next() else { return back };
+        let last = ranges.last().unwrap_or(first);
+        let old = self.pieces.take(&(first.start..last.end));
+        let mut walk = PieceWalk { pieces: &old.pieces, index: 0, skip: 0 };
+        let mut new = NewPieces::default();
         let mut done = 0;
         for (range, spans) in changes.iter() {
             // The walk does not go back: of a change that overlaps the one before, nothing would be replaced.
             assert!(done <= range.start && range.start <= range.end, "changes come in order and do not overlap");
             done = range.end;
-            walk.until(range.start, |span, feeds| self.push(span, feeds));
-            let start = self.len();
+            walk.until(range.start, |span, feeds| self.keep(&mut new, &span, feeds));
+            let start = old.gap.at + new.len;
             walk.until(range.end, |span, _| back.spans.push(span));
             for span in spans {
-                self.push(span.clone(), None);
+                self.keep(&mut new, span, None);
             }
-            back.list.push((start..self.len(), back.spans.len()));
+            back.list.push((start..old.gap.at + new.len, back.spans.len()));
         }
-        walk.until(usize::MAX, |span, feeds| self.push(span, feeds));
+        walk.until(usize::MAX, |span, feeds| self.keep(&mut new, &span, feeds));
+        self.pieces.put(&old.gap, &new);
         // A CRLF can also arise where two halves meet.
         self.has_crlf = self.has_crlf
             || back.ranges().any(|range| {
@@ -208,21 +200,9 @@ impl<'a> Content<'a> {
         back
     }
 
-    fn push(&mut self, span: Span, feeds: Option<usize>) {
-        if span.is_empty() {
-            return;
-        }
-        let feeds = feeds.unwrap_or_else(|| self.count_feeds(span.clone()));
-        match self.pieces.last_mut() {
-            Some(last) if last.from + last.len == span.start => {
-                last.len += span.len();
-                last.feeds += feeds;
-            }
-            last => {
-                let (at, feeds_before) = last.map_or((0, 0), |p| (p.at + p.len, p.feeds_before + p.feeds));
-                self.pieces.push(ContentPiece { from: span.start, len: span.len(), at, feeds, feeds_before });
-            }
-        }
+    /// Adds a span of the source to `new`, and counts its line feeds if they are not known.
+    fn keep(&self, new: &mut NewPieces, span: &Span, feeds: Option<usize>) {
+        new.push(span, feeds.unwrap_or_else(|| self.count_feeds(span.clone())));
     }
 
     fn count_feeds(&self, span: Span) -> usize {
@@ -244,54 +224,58 @@ impl<'a> Content<'a> {
         }
     }
 
-    fn piece(&self, index: usize) -> &[u8] {
-        let piece = self.pieces[index];
-        self.source(piece.from..piece.from + piece.len)
+    /// The bytes of a piece.
+    fn piece(&self, piece: &PlacedPiece) -> &[u8] {
+        self.source(piece.span())
     }
 
-    /// The index of the piece that contains the byte at `at`.
-    fn index_of(&self, at: usize) -> usize {
-        self.pieces.partition_point(|p| p.at + p.len <= at)
+    /// The place in the source of the byte at `at`, which must be inside.
+    pub(super) fn source_of(&self, at: usize) -> usize {
+        self.pieces.from(at).next().map_or(usize::MAX, |piece| piece.part(&(at..at)).start)
+    }
+
+    /// The place of a byte of the source; `None` if it is not in the content any more.
+    pub(super) fn place_of(&self, source: usize) -> Option<usize> {
+        self.pieces.place_of(source)
     }
 
     /// The bytes of a range, which must be inside.
     pub(super) fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
-        let first = self.index_of(range.start);
-        if let Some(piece) = self.pieces.get(first)
-            && range.end <= piece.at + piece.len
-        {
-            return Cow::Borrowed(
-                self.source(piece.from + (range.start - piece.at)..piece.from + (range.end - piece.at)),
-            );
+        let mut pieces = self.pieces.from(range.start);
+        let Some(first) = pieces.next() else { return Cow::Borrowed(&[]) };
+        if range.end <= first.end() {
+            return Cow::Borrowed(self.source(first.part(&range)));
         }
         let mut bytes = Vec::with_capacity(range.len());
-        let mut walk = PieceWalk { pieces: &self.pieces[first..], index: 0, skip: 0 };
-        walk.until(range.start, |_, _| {});
-        walk.until(range.end, |span, _| bytes.extend_from_slice(self.source(span)));
+        bytes.extend_from_slice(self.source(first.part(&(range.start..first.end()))));
+        for piece in pieces.take_while(|piece| piece.at < range.end) {
+            bytes.extend_from_slice(self.source(piece.part(&(piece.at..range.end.min(piece.end())))));
+        }
         Cow::Owned(bytes)
     }
 
     /// The line of the byte at `at`, from 1.
     pub(super) fn line_at(&self, at: usize) -> usize {
-        match self.pieces.get(self.index_of(at)) {
-            Some(p) => 1 + p.feeds_before + self.count_feeds(p.from..p.from + (at - p.at)),
-            None => 1 + self.pieces.last().map_or(0, |p| p.feeds_before + p.feeds),
+        match self.pieces.from(at).next() {
+            Some(piece) => 1 + piece.feeds_before + self.count_feeds(piece.part(&(piece.at..at))),
+            None => 1 + self.pieces.feeds(),
         }
     }
 
     /// The same for ascending places: each count continues from the one before.
     pub(super) fn lines_at(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
-        let mut last = None;
-        let line = |at| {
-            let index = self.index_of(at);
-            let line = match (last, self.pieces.get(index)) {
-                (Some((piece, before, line)), Some(p)) if piece == index => {
-                    line + self.count_feeds(p.from + (before - p.at)..p.from + (at - p.at))
-                }
-                _ => self.line_at(at),
-            };
-            last = Some((index, at, line));
-            line
+        let mut last: Option<(PlacedPiece, usize, usize)> = None;
+        let line = |at| match last {
+            Some((piece, before, line)) if at < piece.end() => {
+                let line = line + self.count_feeds(piece.part(&(before..at)));
+                last = Some((piece, at, line));
+                line
+            }
+            _ => {
+                let line = self.line_at(at);
+                last = self.pieces.from(at).next().map(|piece| (piece, at, line));
+                line
+            }
         };
         places.map(line).collect()
     }
@@ -301,30 +285,26 @@ impl<'a> Content<'a> {
         if index == 0 {
             return Some(0);
         }
-        let piece = self.pieces.partition_point(|p| p.feeds_before + p.feeds < index);
-        let found = self.pieces.get(piece)?;
-        let feed = memchr_iter(b'\n', self.piece(piece)).nth(index - found.feeds_before - 1)?;
+        let found = self.pieces.with_feed(index)?;
+        let feed = memchr_iter(b'\n', self.piece(&found)).nth(index - found.feeds_before - 1)?;
         Some(found.at + feed + 1)
     }
 
     /// The first line feed from `from` on, and the kind of its line break.
     pub(super) fn next_break(&self, from: usize) -> Option<(usize, Ending)> {
-        let first = self.index_of(from);
-        let at = (first..self.pieces.len()).find_map(|index| {
-            let start = self.pieces[index].at;
-            let skip = from.saturating_sub(start);
-            memchr(b'\n', &self.piece(index)[skip..]).map(|found| start + skip + found)
+        let at = self.pieces.from(from).find_map(|piece| {
+            let skip = from.saturating_sub(piece.at);
+            memchr(b'\n', &self.piece(&piece)[skip..]).map(|found| piece.at + skip + found)
         })?;
         Some((at, self.ending_at(at)))
     }
 
     /// The kind of the last line break before `until`.
     pub(super) fn previous_break(&self, until: usize) -> Option<Ending> {
-        let at = (0..self.pieces.len()).rev().find_map(|index| {
-            let start = self.pieces[index].at;
-            let piece = self.piece(index);
-            let len = until.saturating_sub(start).min(piece.len());
-            memrchr(b'\n', &piece[..len]).map(|found| start + found)
+        let before: Vec<_> = self.pieces.iter().take_while(|piece| piece.at < until).collect();
+        let at = before.iter().rev().find_map(|piece| {
+            let len = piece.len.min(until - piece.at);
+            memrchr(b'\n', &self.piece(piece)[..len]).map(|found| piece.at + found)
         })?;
         Some(self.ending_at(at))
     }
@@ -344,18 +324,19 @@ impl<'a> Content<'a> {
         let window = WINDOW.max(4 * reach);
         let mut gathered = Vec::new();
         let mut at = 0;
-        for index in 0..self.pieces.len() {
-            let piece = self.piece(index);
-            if piece.len() >= large || self.pieces.len() == 1 {
+        let is_whole = self.pieces.count() <= 1;
+        for placed in self.pieces.iter() {
+            let piece = self.piece(&placed);
+            if piece.len() >= large || is_whole {
                 if !gathered.is_empty() {
                     gathered.extend_from_slice(&piece[..reach]);
                     look(at, &gathered)?;
                 }
-                look(self.pieces[index].at, piece)?;
+                look(placed.at, piece)?;
                 let tail = piece.len().saturating_sub(reach);
                 gathered.clear();
                 gathered.extend_from_slice(&piece[tail..]);
-                at = self.pieces[index].at + tail;
+                at = placed.at + tail;
                 continue;
             }
             gathered.extend_from_slice(piece);
@@ -367,17 +348,17 @@ impl<'a> Content<'a> {
             }
         }
         // After a single piece only its tail is left, which was searched already.
-        if self.pieces.len() > 1 { look(at, &gathered) } else { ControlFlow::Continue(()) }
+        if is_whole { ControlFlow::Continue(()) } else { look(at, &gathered) }
     }
 
     /// The whole content as splices of the base.
     pub(super) fn splices(&self) -> Splices {
-        let mut list = Vec::with_capacity(self.pieces.len() + 1);
+        let mut list = Vec::with_capacity(self.pieces.count() + 1);
         let mut old = 0;
         let mut with = Vec::new();
-        for (index, piece) in self.pieces.iter().enumerate() {
+        for piece in self.pieces.iter() {
             if piece.from > self.base.len() {
-                with.extend_from_slice(self.piece(index));
+                with.extend_from_slice(self.piece(&piece));
                 continue;
             }
             list.push(Splice { range: old..piece.from, with: std::mem::take(&mut with) });
@@ -390,7 +371,7 @@ impl<'a> Content<'a> {
 
 /// A position in a list of pieces that only moves forward.
 struct PieceWalk<'p> {
-    pieces: &'p [ContentPiece],
+    pieces: &'p [PlacedPiece],
     index: usize,
     /// The bytes of the piece that were passed.
     skip: usize,

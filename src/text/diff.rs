@@ -19,6 +19,10 @@ const KEPT: usize = 64;
 /// The most bytes, of both contents together and without common ends, that are compared line by line.
 const COMPARED: usize = 1 << 30;
 
+/// The most bytes, of both contents, that are compared by a histogram of their lines. It shows changes of code best, and
+/// takes time quadratic in the number of changes.
+const BY_HISTOGRAM: usize = 1 << 20;
+
 /// The unified diff of two contents; empty if they are equal.
 ///
 /// The names appear in the header as given, quoted as git quotes them; `/dev/null` is for a missing file. UTF-16 with its
@@ -136,11 +140,13 @@ impl<'a> ComparedContents<'a> {
     }
 
     fn changes(&self) -> Option<(InternedInput<&'a [u8]>, Diff)> {
-        if self.old.len() + self.new.len() > COMPARED {
+        let size = self.old.len() + self.new.len();
+        if size > COMPARED {
             return None;
         }
+        let algorithm = if size > BY_HISTOGRAM { Algorithm::Myers } else { Algorithm::Histogram };
         let input = InternedInput::new(byte_lines(self.old), byte_lines(self.new));
-        let mut diff = Diff::compute(Algorithm::Histogram, &input);
+        let mut diff = Diff::compute(algorithm, &input);
         diff.postprocess_lines(&input);
         Some((input, diff))
     }

@@ -78,6 +78,30 @@ impl<'n> Needle<'n> {
         });
     }
 
+    /// The same, if the longest text between two of its line breaks is at some of `pivots` only, which ascend.
+    pub(super) fn each_around(
+        &self,
+        content: &Content<'_>,
+        pivots: &[usize],
+        overlap: OverlapRule,
+        mut each: impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) {
+        let mut progress = SearchProgress { overlap, next: 0, found: 0 };
+        for &pivot in pivots {
+            let at = pivot.saturating_sub(self.reach);
+            let window = content.bytes(at..content.len().min(pivot + self.reach));
+            let is_there = window[pivot - at..].starts_with(self.pivot());
+            let found = if is_there { self.around_pivot(&window, pivot - at) } else { None };
+            let Some(range) = found.map(|range| at + range.start..at + range.end) else { continue };
+            if range.start >= progress.next {
+                progress.accept(&range);
+                if each(range).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+
     /// Passes each match in `text` to `each`, in ascending order.
     pub(super) fn each_in_text(
         &self,

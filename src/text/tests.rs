@@ -1,5 +1,6 @@
 //! Compares the piece table with a reference that copies the content for each edit.
 
+mod many;
 mod marks;
 
 use std::ops::Range;

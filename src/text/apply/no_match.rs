@@ -8,7 +8,7 @@ use crate::text::RefusedEdit;
 use crate::text::diagnose;
 use crate::text::locate::Needle;
 
-impl Editor<'_> {
+impl Editor<'_, '_> {
     /// The anchor matches in another indentation or spelling, but how to write the replacement cannot be determined.
     pub(super) fn untold(&self, index: EditIndex, text: &[u8], replacement: &[u8]) -> RefusedEdit {
         let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);

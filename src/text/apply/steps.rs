@@ -12,7 +12,7 @@ use crate::text::newline::segments;
 use crate::text::position;
 use crate::text::tolerant::{self, Tolerated};
 
-impl Editor<'_> {
+impl Editor<'_, '_> {
     /// The places that an anchor matches at a step.
     pub(super) fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: OverlapRule) -> Vec<Tolerated> {
         let start = self.content.text_start(text.starts_with(position::MARK));

@@ -1,0 +1,230 @@
+//! The pieces of a content, in its order.
+//!
+//! They are in chunks, each with its length and its line feeds: a change of one place looks at the chunks, and moves the
+//! pieces of one of them, however many there are.
+
+use std::ops::Range;
+
+use super::Span;
+
+/// The pieces in a chunk; one that has twice as many is divided.
+const CHUNK: usize = 256;
+
+/// A stretch of the content.
+#[derive(Debug, Clone, Copy)]
+struct ContentPiece {
+    /// Its place in the source.
+    from: usize,
+    len: usize,
+    /// The number of line feeds in it.
+    feeds: usize,
+}
+
+/// A stretch of the content, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacedPiece {
+    /// Its place in the source.
+    pub(super) from: usize,
+    pub(super) len: usize,
+    /// The number of line feeds in it.
+    pub(super) feeds: usize,
+    /// Its place in the content.
+    pub(super) at: usize,
+    /// The number of line feeds before it.
+    pub(super) feeds_before: usize,
+}
+
+impl PlacedPiece {
+    /// Its end in the content.
+    pub(super) fn end(&self) -> usize {
+        self.at + self.len
+    }
+
+    /// Its place in the source.
+    pub(super) fn span(&self) -> Span {
+        self.from..self.from + self.len
+    }
+
+    /// The place in the source of a range of the content, which must be in it.
+    pub(super) fn part(&self, range: &Range<usize>) -> Span {
+        self.from + (range.start - self.at)..self.from + (range.end - self.at)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Chunk {
+    pieces: Vec<ContentPiece>,
+    len: usize,
+    feeds: usize,
+    /// The end of its last piece of the base; 0 if it has none.
+    base_end: usize,
+}
+
+/// Pieces in their order, none of them empty. Those of the base are in the order of the base.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PieceList {
+    chunks: Vec<Chunk>,
+    len: usize,
+    feeds: usize,
+    base_len: usize,
+}
+
+impl PieceList {
+    /// The whole base, with so many line feeds.
+    pub(super) fn new(base_len: usize, feeds: usize) -> Self {
+        let mut list = Self { base_len, ..Self::default() };
+        let mut whole = NewPieces::default();
+        whole.push(&(0..base_len), feeds);
+        list.put(&PieceGap { index: 0, at: 0 }, &whole);
+        list
+    }
+
+    /// The length of the content.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of its line feeds.
+    pub(super) fn feeds(&self) -> usize {
+        self.feeds
+    }
+
+    /// The number of pieces.
+    pub(super) fn count(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.pieces.len()).sum()
+    }
+
+    /// All pieces.
+    pub(super) fn iter(&self) -> impl Iterator<Item = PlacedPiece> {
+        self.after(|_, _, _| false)
+    }
+
+    /// The pieces from the one that contains the byte at `at`.
+    pub(super) fn from(&self, at: usize) -> impl Iterator<Item = PlacedPiece> {
+        self.after(move |_, end, _| end <= at).skip_while(move |piece| piece.end() <= at)
+    }
+
+    /// The piece that contains a line feed, counted from 1.
+    pub(super) fn with_feed(&self, number: usize) -> Option<PlacedPiece> {
+        self.after(|_, _, feeds| feeds < number).find(|piece| piece.feeds_before + piece.feeds >= number)
+    }
+
+    /// The place in the content of a byte of the source; `None` if it is not there any more.
+    pub(super) fn place_of(&self, source: usize) -> Option<usize> {
+        let is_base = source < self.base_len;
+        let mut pieces = self.after(|chunk, _, _| is_base && chunk.base_end <= source);
+        let later = |piece: &PlacedPiece| is_base && piece.from < self.base_len && piece.from > source;
+        let piece = pieces.find(|piece| piece.span().contains(&source) || later(piece))?;
+        piece.span().contains(&source).then(|| piece.at + (source - piece.from))
+    }
+
+    /// The pieces after the chunks at the start that `is_before` says yes to. It receives the end of each, and the number
+    /// of line feeds up to there.
+    fn after(&self, is_before: impl Fn(&Chunk, usize, usize) -> bool) -> impl Iterator<Item = PlacedPiece> {
+        let (mut first, mut at, mut feeds) = (0, 0, 0);
+        while let Some(chunk) = self.chunks.get(first)
+            && is_before(chunk, at + chunk.len, feeds + chunk.feeds)
+        {
+            (at, feeds) = (at + chunk.len, feeds + chunk.feeds);
+            first += 1;
+        }
+        placed(&self.chunks[first..], at, feeds)
+    }
+
+    /// Takes out the chunks around a range of the content.
+    pub(super) fn take(&mut self, range: &Range<usize>) -> TakenPieces {
+        let (mut index, mut at, mut feeds) = (0, 0, 0);
+        // A chunk that ends where the range starts is taken: its last piece may go on there.
+        while let Some(chunk) = self.chunks.get(index)
+            && at + chunk.len < range.start
+        {
+            (at, feeds) = (at + chunk.len, feeds + chunk.feeds);
+            index += 1;
+        }
+        let (mut stop, mut end) = (index, at);
+        while let Some(chunk) = self.chunks.get(stop)
+            && (stop == index || end < range.end)
+        {
+            end += chunk.len;
+            stop += 1;
+        }
+        let pieces: Vec<_> = placed(&self.chunks[index..stop], at, feeds).collect();
+        for chunk in self.chunks.drain(index..stop) {
+            self.len -= chunk.len;
+            self.feeds -= chunk.feeds;
+        }
+        TakenPieces { pieces, gap: PieceGap { index, at } }
+    }
+
+    /// Puts `pieces` where others were taken out.
+    pub(super) fn put(&mut self, gap: &PieceGap, pieces: &NewPieces) {
+        let list = &pieces.list[..];
+        let size = if list.len() < 2 * CHUNK { list.len().max(1) } else { CHUNK };
+        let chunks: Vec<_> = list.chunks(size).map(|pieces| self.chunk(pieces)).collect();
+        self.len += chunks.iter().map(|chunk| chunk.len).sum::<usize>();
+        self.feeds += chunks.iter().map(|chunk| chunk.feeds).sum::<usize>();
+        self.chunks.splice(gap.index..gap.index, chunks);
+    }
+
+    fn chunk(&self, pieces: &[ContentPiece]) -> Chunk {
+        let last_of_base = pieces.iter().rev().find(|piece| piece.from < self.base_len);
+        Chunk {
+            len: pieces.iter().map(|piece| piece.len).sum(),
+            feeds: pieces.iter().map(|piece| piece.feeds).sum(),
+            base_end: last_of_base.map_or(0, |piece| piece.from + piece.len),
+            pieces: pieces.to_vec(),
+        }
+    }
+}
+
+/// The pieces of `chunks`, the first of which starts at `at` and has `feeds` line feeds before it.
+fn placed(chunks: &[Chunk], at: usize, feeds: usize) -> impl Iterator<Item = PlacedPiece> {
+    chunks.iter().flat_map(|chunk| &chunk.pieces).scan((at, feeds), |(at, feeds_before), piece| {
+        let &ContentPiece { from, len, feeds } = piece;
+        let placed = PlacedPiece { from, len, feeds, at: *at, feeds_before: *feeds_before };
+        *at += len;
+        *feeds_before += feeds;
+        Some(placed)
+    })
+}
+
+/// Pieces that were taken out of a list.
+#[derive(Debug)]
+pub(super) struct TakenPieces {
+    pub(super) pieces: Vec<PlacedPiece>,
+    pub(super) gap: PieceGap,
+}
+
+/// Where pieces were taken out.
+#[derive(Debug)]
+pub(super) struct PieceGap {
+    /// The index of the chunk behind it.
+    index: usize,
+    /// Its place in the content.
+    pub(super) at: usize,
+}
+
+/// Pieces to put into a list.
+#[derive(Debug, Default)]
+pub(super) struct NewPieces {
+    list: Vec<ContentPiece>,
+    /// The length of all.
+    pub(super) len: usize,
+}
+
+impl NewPieces {
+    /// Adds the piece at `span`, which may continue the last one.
+    pub(super) fn push(&mut self, span: &Span, feeds: usize) {
+        if span.is_empty() {
+            return;
+        }
+        self.len += span.len();
+        match self.list.last_mut() {
+            Some(last) if last.from + last.len == span.start => {
+                last.len += span.len();
+                last.feeds += feeds;
+            }
+            _ => self.list.push(ContentPiece { from: span.start, len: span.len(), feeds }),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Many edits of one content, whose texts are found all at once, do what each of them does alone.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::edit;
+use crate::request::edit::{Anchor, Count, Edit, Matching};
+
+/// A content that is large enough, with lines that are alike.
+fn content(crlf: bool, end: &str) -> Vec<u8> {
+    let ending = if crlf { "\r\n" } else { "\n" };
+    let line = |number: usize| format!("    let value_{} = compute({number});{ending}", number % 500);
+    let mut text: String = (0..4_000).map(line).collect();
+    text.push_str(end);
+    text.into_bytes()
+}
+
+/// What an edit is made from: where its text is, how long it is, how often it may be there, and what replaces it.
+type Choice = (u32, usize, u8, u8);
+
+fn count(choice: u8) -> Count {
+    match choice % 8 {
+        0 => Count::All,
+        1 => Count::Any,
+        2 | 3 => Count::AtMostOnce,
+        4 => Count::Exactly(1),
+        _ => Count::Once,
+    }
+}
+
+/// The edit of a choice for the `state` that the edits before it left, the last of them near `last`.
+fn chosen(state: &[u8], (place, len, kind, with): Choice, last: usize) -> Edit {
+    let near = usize::from(kind / 8 % 4 != 0);
+    let start = if near == 1 { last.saturating_sub(40) + place as usize % 80 } else { place as usize };
+    let start = start % state.len();
+    let text = state[start..state.len().min(start + len)].to_vec();
+    let replacement = match with % 6 {
+        0 => Vec::new(),
+        1 => [&text[..], b"+"].concat(),
+        2 => b"compute(7);\n".to_vec(),
+        3 => format!("value_{place}\n    let value_{} = ", place % 500).into_bytes(),
+        4 => text.iter().rev().copied().collect(),
+        _ => b"x".to_vec(),
+    };
+    Edit { anchor: Anchor::Text { text, count: count(kind), matching: Matching::Exact }, replacement }
+}
+
+/// Makes the edits one after the other, each alone, and then all at once; those that are refused alone are left out,
+/// except for the last one.
+fn check(base: &[u8], choices: &[Choice]) -> Result<(), TestCaseError> {
+    let (mut state, mut edits, mut alone, mut last) = (base.to_vec(), Vec::new(), Vec::new(), 0);
+    let mut refused = None;
+    for choice in choices {
+        let next = chosen(&state, *choice, last);
+        let many = matches!(&next.anchor, Anchor::Text { text, .. } if text.len() < 4 && !next.replacement.is_empty());
+        match edit(&state, std::slice::from_ref(&next)) {
+            Ok(done) if !many || done.applied[0].replaced <= 1 => {
+                if let Some(splice) = done.splices.iter().next() {
+                    last = splice.range.start;
+                }
+                state = done.splices.apply(&state);
+                alone.extend(done.applied);
+                edits.push(next);
+            }
+            Ok(_) => {}
+            Err(error) => refused = Some((edits.len(), next, error)),
+        }
+    }
+    let all = edit(base, &edits).map_err(|refused| TestCaseError::fail(refused.message))?;
+    prop_assert!(all.splices.apply(base) == state, "the new content differs");
+    prop_assert_eq!(&all.applied, &alone);
+    let Some((index, next, error)) = refused else { return Ok(()) };
+    edits.truncate(index);
+    edits.push(next);
+    let again = edit(base, &edits).expect_err("it was refused alone");
+    prop_assert_eq!((again.edit.0, again.kind), (index, error.kind));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn many_edits_do_what_each_does_alone(
+        crlf: bool,
+        end in "[a-c]{0,3}",
+        choices in vec((any::<u32>(), 1..90usize, any::<u8>(), any::<u8>()), 300..500),
+    ) {
+        check(&content(crlf, &end), &choices)?;
+    }
+}
+
+#[test]
+fn texts_of_many_edits_are_found_in_what_others_inserted() {
+    let base = content(false, "mark\n");
+    let mut edits: Vec<_> = (0..400).map(|step| super::once(&format!("mark{}\n", "x".repeat(step)), "mark")).collect();
+    for (step, edit) in edits.iter_mut().enumerate() {
+        edit.replacement = format!("mark{}\n", "x".repeat(step + 1)).into_bytes();
+    }
+    let edited = edit(&base, &edits).unwrap();
+    let expected = content(false, &format!("mark{}\n", "x".repeat(400)));
+    assert!(edited.splices.apply(&base) == expected);
+}
