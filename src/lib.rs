@@ -155,7 +155,7 @@ pub mod program {
 /// Text that is searched for in a tree of files, and replaced in all of them.
 pub mod search {
     pub use crate::fs::walk::SearchTree;
-    pub use crate::replace::{Pattern, Query, ReplaceGuard, Replacements, search};
+    pub use crate::replace::{Pattern, Query, ReplaceGuard, Replacements, digest, search};
 }
 
 /// The examples of the README are run like any other.

@@ -17,7 +17,7 @@ mod transactions;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, PatchFormat, ReplaceArgs};
+pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, KeyArgs, PatchFormat, ReplaceArgs};
 pub(crate) use common::{CheckInArg, ColorArg, Common, DurabilityArg, SwapArg};
 #[cfg(all(feature = "delegate", feature = "mcp"))]
 pub(crate) use delegate::ServerDelegateArgs;

@@ -9,6 +9,7 @@ mod pattern;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::cancel::CancelToken;
@@ -16,6 +17,7 @@ use crate::digest::Digest;
 use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
+use crate::request::fingerprint::made_by;
 use crate::request::{Change, FileRequest, Request};
 
 pub use pattern::{Pattern, Query};
@@ -60,6 +62,18 @@ impl Replacements {
     pub fn matches(&self) -> usize {
         self.files.iter().map(|(_, matches)| matches).sum()
     }
+}
+
+/// The digest for [`Request::made_by`] of a search whose request has this idempotency key.
+#[must_use]
+pub fn digest(key: &str, query: &Query, tree: &SearchTree, guard: ReplaceGuard) -> Digest {
+    let paths = tree.paths.iter().map(|path| path.strip_prefix(&tree.root).unwrap_or(path).as_os_str().as_bytes());
+    let base = tree.base.strip_prefix(&tree.root).unwrap_or(&tree.base);
+    let limits = format!("{guard:?} {}", tree.hidden);
+    let fields =
+        [&b"search"[..]].into_iter().chain(query.fields()).chain([limits.as_bytes(), base.as_os_str().as_bytes()]);
+    // No path has a NUL.
+    made_by(key, fields.chain(paths).chain([&b"\0"[..]]).chain(tree.globs.iter().map(String::as_bytes)))
 }
 
 /// Searches a tree, and builds the request. Nothing is changed. An error if nothing is found, or the guard's limits are

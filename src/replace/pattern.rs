@@ -27,6 +27,14 @@ pub struct Query {
     pub word: bool,
 }
 
+impl Query {
+    /// What it is, field by field.
+    pub(super) fn fields(&self) -> [&[u8]; 4] {
+        let flag = |is: bool| if is { &b"1"[..] } else { b"0" };
+        [self.pattern.as_bytes(), self.replacement.as_bytes(), flag(self.regex), flag(self.word)]
+    }
+}
+
 /// A query prepared for searching.
 #[derive(Debug)]
 pub struct Pattern {

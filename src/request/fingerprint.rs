@@ -10,14 +10,26 @@ use crate::path::RelPath;
 
 impl Request {
     /// Equal for two requests that make the same changes to the same files beneath `root`, however their paths are
-    /// written. Options that affect only the answer do not count.
+    /// written. Options that affect only the answer do not count. Of files that something else found or made, that counts.
     #[must_use]
     pub fn fingerprint(&self, root: &Path) -> Digest {
+        if let Some(by) = self.made_by {
+            return by;
+        }
         let mut feed = Feed { digester: Digester::new(), root };
         feed.number(usize::from(self.backup));
         self.files.iter().for_each(|file| feed.file(file));
         feed.digester.finish()
     }
+}
+
+/// The digest for [`Request::made_by`]: of the key, and of each field that says what is searched for, or run.
+#[must_use]
+pub(crate) fn made_by<'a>(key: &str, what: impl IntoIterator<Item = &'a [u8]>) -> Digest {
+    let mut feed = Feed { digester: Digester::new(), root: Path::new("/") };
+    feed.bytes(key.as_bytes());
+    what.into_iter().for_each(|field| feed.bytes(field));
+    feed.digester.finish()
 }
 
 struct Feed<'a> {

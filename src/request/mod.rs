@@ -2,7 +2,7 @@
 
 mod builder;
 pub mod edit;
-mod fingerprint;
+pub(crate) mod fingerprint;
 mod held;
 pub mod validate;
 
@@ -48,6 +48,9 @@ pub struct Request {
     pub idempotent: bool,
     /// Identifies a retry: if a transaction has this key, its answer is repeated.
     pub idempotency_key: Option<String>,
+    /// What found or made the files, if the caller does not name them: the digest of the key and of a search, or of a
+    /// program. A retry finds other files, and is told by this.
+    pub made_by: Option<Digest>,
     /// True if a transaction with the key that was undone since does not count: the request is done once more.
     pub again: bool,
     /// A text for the log.
@@ -58,6 +61,12 @@ pub struct Request {
     pub plan_hash: Option<Digest>,
     /// True if read-only files are replaced, moved and deleted like others: a program did so already, in a view.
     pub(crate) takes_read_only: bool,
+}
+
+impl AsRef<Self> for Request {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 /// The change of one file.

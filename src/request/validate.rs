@@ -100,13 +100,21 @@ pub enum PathRule {
 pub fn check(request: &Request, rule: PathRule) -> Result<()> {
     let mut findings = Findings::new();
     check_size(request.files.len(), &mut findings);
-    check_label(request.label.as_deref(), &mut findings);
-    check_campaign(request.campaign.as_deref(), &mut findings);
+    check_about(request, &mut findings);
     for (index, file) in request.files.iter().enumerate() {
         check_file(index, file, &mut findings);
     }
     findings.finish()?;
     check_paths(request, rule)
+}
+
+/// Validates what a request says of itself, beside its files.
+pub fn check_about(request: &Request, findings: &mut Findings) {
+    check_label(request.label.as_deref(), findings);
+    check_campaign(request.campaign.as_deref(), findings);
+    if let Some(key) = &request.idempotency_key {
+        check_key(key, findings);
+    }
 }
 
 fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {

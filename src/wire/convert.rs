@@ -38,6 +38,7 @@ impl RequestJson {
             check: self.check.and_then(|command| check(command, findings)),
             idempotent: false,
             again: false,
+            made_by: None,
             idempotency_key: self.idempotency_key.filter(|key| validate::check_key(key, findings)),
             label: self.label,
             campaign: None,

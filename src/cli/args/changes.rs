@@ -48,15 +48,25 @@ pub(crate) struct ApplyArgs {
     /// Succeed without changes if this very plan was committed before and every file is still as it left it
     #[arg(long)]
     pub(crate) idempotent: bool,
-    /// Do it once more if what had its idempotency key was undone since
-    #[arg(long)]
-    pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
     /// Commit only the very plan that a dry run showed
     #[arg(long, value_name = "HASH")]
     pub(crate) plan_hash: Option<Digest>,
     /// The campaign over many workspaces that this is a part of
     #[arg(long, value_name = "NAME")]
     pub(crate) campaign: Option<String>,
+}
+
+// How a retry is told from a new call. A doc comment would be taken for the command's.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    /// Do nothing but tell what was done if a transaction has this key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+    /// Do it once more if what had its idempotency key was undone since
+    #[arg(long)]
+    pub(crate) again: bool,
 }
 
 #[derive(Debug, Args)]
@@ -137,6 +147,8 @@ pub(crate) struct ReplaceArgs {
     /// Refuse if more than N files would change
     #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
     #[command(flatten)]
     pub(crate) transaction: TransactionArgs,
 }

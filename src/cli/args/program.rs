@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use super::KeyArgs;
+
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
@@ -14,7 +16,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Open a transaction with the changes, to be previewed and committed later
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["dry_run", "idempotency_key", "again"])]
     pub(crate) stage: bool,
     /// A text for the log [default: the command]
     #[arg(long, value_name = "TEXT")]
@@ -22,6 +24,8 @@ pub(crate) struct RunArgs {
     /// The campaign over many workspaces that this is a part of
     #[arg(long, value_name = "NAME", conflicts_with = "stage")]
     pub(crate) campaign: Option<String>,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
     /// Commit only files that match G; repeatable
     #[arg(long, value_name = "G")]
     pub(crate) only: Vec<String>,

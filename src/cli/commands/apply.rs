@@ -21,7 +21,10 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     let mut input = Input::read(&args.input, options)?;
     input.request.dry_run |= args.input.dry_run;
     input.request.idempotent = args.idempotent;
-    input.request.again = args.again;
+    input.request.again = args.key.again;
+    if let Some(key) = &args.key.idempotency_key {
+        input.request.idempotency_key = Some(key.clone());
+    }
     input.request.plan_hash = args.plan_hash;
     input.request.campaign.clone_from(&args.campaign);
     if input.is_nothing() {

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::fs::walk::SearchTree;
 use crate::path::shown;
 use crate::replace::{self, Query, ReplaceGuard, Replacements};
+use crate::request::Request;
 use crate::wire::{Shape, replace::Replaced};
 
 /// The number of files that are listed unless more are asked for.
@@ -38,14 +39,21 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         bounds: engine.bounds().clone(),
     };
     let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files };
-    let find = |run: Run<'_>| {
-        let mut found = replace::search(&query, &tree, guard, run.cancel)?;
-        found.request.dry_run = args.transaction.dry_run;
-        found.request.label.clone_from(&args.transaction.label);
-        found.request.campaign.clone_from(&args.transaction.campaign);
-        Ok(found)
+    let asked = Request {
+        dry_run: args.transaction.dry_run,
+        label: args.transaction.label.clone(),
+        campaign: args.transaction.campaign.clone(),
+        idempotency_key: args.key.idempotency_key.clone(),
+        again: args.key.again,
+        made_by: args.key.idempotency_key.as_deref().map(|key| replace::digest(key, &query, &tree, guard)),
+        ..Request::default()
     };
-    let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(|| find(run), run)))?;
+    let find = |run: Run<'_>| {
+        let found = replace::search(&query, &tree, guard, run.cancel)?;
+        let request = Request { files: found.request.files, ..asked.clone() };
+        Ok(Replacements { request, ..found })
+    };
+    let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(&asked, || find(run), run)))?;
     let found = found.unwrap_or_default();
     match done {
         Ok(report) => Ok(answer(&report, &found, options)?),

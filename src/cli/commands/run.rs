@@ -77,6 +77,8 @@ fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<P
     program.verbose = options.verbose;
     program.label.clone_from(&args.label);
     program.campaign.clone_from(&args.campaign);
+    program.idempotency_key.clone_from(&args.key.idempotency_key);
+    program.again = args.key.again;
     Ok(program)
 }
 

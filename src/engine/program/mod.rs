@@ -15,20 +15,24 @@ mod staged;
 mod verify;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::check::process::{self, ProgramCall};
 use crate::check::{Check, Dropped, LeftOut, ProgramRun, Streams, Verdict, shown};
+use crate::digest::Digest;
 use crate::engine::report::{Report, Staged};
 use crate::engine::store::state::StateFolder;
 use crate::engine::store::view_folder::VIEWS;
 use crate::engine::transaction::prepare::prepared::Prepared;
+use crate::engine::transaction::retry;
 use crate::engine::view::{OrElse, WorkspaceView};
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
 use crate::limits;
 use crate::request::Request;
+use crate::request::fingerprint::made_by;
 use crate::request::validate::{self, Findings};
 use crate::view::TreeBefore;
 use changes::Collector;
@@ -77,6 +81,10 @@ pub struct Program {
     pub label: Option<String>,
     /// The campaign that it is a part of.
     pub campaign: Option<String>,
+    /// Identifies a retry: if a transaction has this key, its answer is repeated, and the program is not run.
+    pub idempotency_key: Option<String>,
+    /// True if a transaction with the key that was undone since does not count.
+    pub again: bool,
 }
 
 impl Program {
@@ -96,7 +104,35 @@ impl Program {
             check: None,
             label: None,
             campaign: None,
+            idempotency_key: None,
+            again: false,
         }
+    }
+
+    /// The request for its changes, without them.
+    fn asked(&self) -> Request {
+        Request {
+            dry_run: self.dry_run,
+            verbose: self.verbose,
+            check: self.check.clone(),
+            label: Some(self.label()),
+            campaign: self.campaign.clone(),
+            idempotency_key: self.idempotency_key.clone(),
+            again: self.again,
+            made_by: self.idempotency_key.as_deref().map(|key| self.digest(key)),
+            takes_read_only: true,
+            ..Request::default()
+        }
+    }
+
+    /// Equal for two programs that are started alike, and of whose changes the same are taken.
+    fn digest(&self, key: &str) -> Digest {
+        let Self { command, folder, keep_on_failure, ignored, globs, .. } = self;
+        let flags = [u8::from(*keep_on_failure), u8::from(*ignored)];
+        let words = command.iter().map(|word| word.as_bytes());
+        let fields = [b"program", folder.as_os_str().as_bytes(), &flags].into_iter().chain(words);
+        // No word of a command has a NUL.
+        made_by(key, fields.chain([&b"\0"[..]]).chain(globs.iter().map(String::as_bytes)))
     }
 
     fn label(&self) -> String {
@@ -130,7 +166,8 @@ impl Engine {
             let request = &ended.request;
             let mut found = self.found()?;
             if request.files.is_empty() {
-                return Self::nothing(request);
+                // One with its key may have been at work when the program started.
+                return self.keyed(request, warnings, run)?.map_or_else(|| Self::nothing(request), Ok);
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
@@ -187,13 +224,16 @@ impl Engine {
             return Err(Error::new(ErrorKind::ValidationFailed, "a command names a program"));
         }
         let mut findings = Findings::new();
-        validate::check_campaign(program.campaign.as_deref(), &mut findings);
+        validate::check_about(&program.asked(), &mut findings);
         findings.finish()?;
         let (found, mut warnings) = (self.found()?, Vec::new());
         if program.dry_run {
             self.check_whole(&found)?;
         } else {
             self.recover_own(&found, &mut warnings, run)?;
+        }
+        if let Some(report) = self.keyed(&program.asked(), &mut warnings, run)? {
+            return retry::telling(Ok(report), warnings);
         }
         let state = StateFolder::ensure(&self.workspace, found)?;
         let done = self.ended(program, &state, run).and_then(|ended| {
@@ -247,10 +287,7 @@ impl Engine {
         }
         ran.changed_meanwhile = collector.changed_meanwhile(&real)?;
         ran.left_out = collector.left_out;
-        let Program { dry_run, verbose, .. } = *program;
-        let (check, label, campaign) = (program.check.clone(), Some(program.label()), program.campaign.clone());
-        let asked = Request::of_files(collector.files);
-        let request = Request { dry_run, verbose, check, label, campaign, takes_read_only: true, ..asked };
+        let request = Request { files: collector.files, ..program.asked() };
         Ok(EndedProgram { view, before, committed, request, run: ran })
     }
 }

@@ -22,6 +22,7 @@ use crate::journal::{Guarantee, Header, Journal, Record, RecordedChange};
 use crate::path::{AskedPath, RelPath};
 use crate::plan::FileState;
 use crate::request::Request;
+use crate::request::validate::{self, Findings};
 
 impl Engine {
     /// The answer to a request that was committed before, if the request allows that to count. Called under the locks
@@ -58,6 +59,26 @@ impl Engine {
         }
         // Only a header decides: without a readable one, another user's folder blocks no request.
         self.repeated(request, fingerprint, found, |untrusted| !untrusted.is_foreign(), run)
+    }
+
+    /// The answer to a request whose files are not known yet, if a transaction has its key; refused while that is at work.
+    /// An interrupted one is recovered first.
+    pub(crate) fn keyed(&self, asked: &Request, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Report>> {
+        if asked.idempotency_key.is_none() {
+            return Ok(None);
+        }
+        let mut findings = Findings::new();
+        validate::check_about(asked, &mut findings);
+        findings.finish()?;
+        let mut found = self.found()?;
+        if !asked.dry_run {
+            self.recover_own(&found, warnings, run)?;
+            found = self.found()?;
+            // In this order: one that ends meanwhile is seen in one of them.
+            self.refuse_key_at_work(asked, &found)?;
+        }
+        let answer = self.answered_before(asked, asked.fingerprint(self.root()), &found, run)?;
+        Ok(answer.map(|report| Report { dry_run: asked.dry_run, ..report }))
     }
 
     /// The answer of the transaction of the very same request, if every file is still as it left it. A transaction

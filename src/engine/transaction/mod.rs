@@ -261,15 +261,28 @@ impl Engine {
     /// Applies what was found in the files; each changed file must have the hash of the content that was searched. If
     /// another program changes one meanwhile, searches again. Otherwise like [`apply`](Self::apply). Also returns what
     /// was found last.
+    ///
+    /// `asked` is the request without its files, as it is known before. If its idempotency key was used, nothing is
+    /// searched.
     pub fn apply_found<T: AsRef<Request>>(
         &self,
+        asked: &Request,
         find: impl Fn() -> Result<T>,
         run: Run<'_>,
     ) -> (Option<T>, Result<Report>) {
         let (mut last, mut warnings, mut state) = (None, Vec::new(), None);
         let attempt = |attempt| {
-            let found: &T = last.insert(find()?);
-            let request = found.as_ref();
+            if let Some(report) = self.keyed(asked, &mut warnings, run)? {
+                return Ok(Transaction::done(self, report, run));
+            }
+            let found: Result<&T> = find().map(|found| &*last.insert(found));
+            if found.as_ref().map_or(true, |found| found.as_ref().files.is_empty())
+                && let Some(report) = self.keyed(asked, &mut warnings, run)?
+            {
+                // It was at work when it was looked for the first time.
+                return Ok(Transaction::done(self, report, run));
+            }
+            let request = found?.as_ref();
             if request.files.is_empty() {
                 return Ok(Transaction::done(self, Self::nothing(request)?, run));
             }

@@ -7,6 +7,7 @@ use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::replace::{self, Query, ReplaceGuard, Replacements};
+use crate::request::Request;
 use crate::wire::replace::Replaced;
 use crate::wire::tools::{ReplaceInFiles, parse_flat, required};
 
@@ -36,7 +37,7 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
         ])
     },
     run: |job, arguments| match parse_flat(arguments).and_then(|asked| prepared(job, asked)) {
-        Ok(search) => match job.engine.apply_found(|| search.run(job), job.run) {
+        Ok(search) => match job.engine.apply_found(&Request::default(), || search.run(job), job.run) {
             (found, Ok(report)) => {
                 let answer = Replaced::new(&report, &found.unwrap_or_default());
                 ToolAnswer::done(&answer, ToolChanges::of(&report)).terse_unless(search.verbose)

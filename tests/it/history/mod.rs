@@ -4,6 +4,7 @@ mod changed_by;
 mod chosen;
 mod clock;
 mod folders;
+mod found_keys;
 mod keys;
 mod pruned;
 mod retention;

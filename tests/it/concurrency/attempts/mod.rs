@@ -13,7 +13,8 @@ use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::search::{Query, ReplaceGuard, SearchTree};
 use txedit::{
-    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Settings, UndoOptions, search as replace, wire,
+    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Request, Settings, UndoOptions, search as replace,
+    wire,
 };
 
 use crate::support::workspace::{Workspace, running, settings};
@@ -132,7 +133,7 @@ fn what_is_searched_for_is_searched_again() {
     let find = || {
         replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(2), max_files: None }, &CancelToken::new())
     };
-    let (found, report) = engine.apply_found(find, running());
+    let (found, report) = engine.apply_found(&Request::default(), find, running());
     assert_eq!((report.unwrap().attempts, found.unwrap().matches(), faults.fired()), (3, 2, 2));
     assert_eq!((workspace.read("a"), workspace.read("b")), ("line 9\nline 1\nline 2\n".into(), "line 9\n".into()));
     // What is there by then may be too much.
@@ -144,7 +145,7 @@ fn what_is_searched_for_is_searched_again() {
     let find = || {
         replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(1), max_files: None }, &CancelToken::new())
     };
-    let error = engine.apply_found(find, running()).1.unwrap_err();
+    let error = engine.apply_found(&Request::default(), find, running()).1.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::MatchCountMismatch, 2), "{error}");
     assert_eq!(workspace.read("a"), "line\nline 1\n");
 }

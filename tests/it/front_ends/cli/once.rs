@@ -261,3 +261,48 @@ fn a_closed_stdout_is_an_answer_that_is_not_wanted() {
     ran.exits(0);
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "two\n");
 }
+
+#[test]
+fn a_search_with_a_key_is_made_once() {
+    let here = with_key();
+    let replace = |with: &str, more: &[&str]| {
+        here.run(&[&["replace", "one", with, "--idempotency-key", "s", "--json"], more].concat())
+    };
+    let first = id(&replace("one one", &[]).exits(0).json());
+    let json = replace("one one", &[]).exits(0).json();
+    assert_eq!((id(&json), &json["already_applied"]), (first, &json!(true)), "{json}");
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one one\n");
+    for more in [&["--hidden"][..], &["--glob", "a"], &["--word"], &["--max-files", "9"], &["a"]] {
+        let json = replace("one one", more).exits(2).json();
+        assert!(json["error"].as_str().unwrap().contains("used for another request"), "{json}");
+    }
+    replace("", &["--idempotency-key", ""]).exits(2);
+}
+
+#[test]
+fn a_program_with_a_key_is_run_once() {
+    if !super::view::is_here() {
+        return;
+    }
+    let here = with_key();
+    let outside = tempfile::tempdir().unwrap();
+    let log = outside.path().join("log");
+    let add = |text: &str, more: &[&str]| {
+        let script = format!("echo {text} >> {}; echo {text} >> a", log.display());
+        here.run(&[&["run", "--idempotency-key", "p", "--json"], more, &["--", "sh", "-c", &script]].concat())
+    };
+    let first = id(&add("x", &[]).exits(0).json());
+    let json = add("x", &[]).exits(0).json();
+    assert_eq!((id(&json), &json["already_applied"]), (first, &json!(true)), "{json}");
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\nx\n");
+    for (text, more) in [("y", &[][..]), ("x", &["--only", "a"]), ("x", &["--ignored"])] {
+        let json = add(text, more).exits(2).json();
+        assert!(json["error"].as_str().unwrap().contains("used for another request"), "{json}");
+    }
+    here.run(&["undo"]).exits(0);
+    assert!(add("x", &[]).exits(0).json()["undone_by"].is_string());
+    assert_eq!(fs::read_to_string(&log).unwrap(), "x\n", "it was run once");
+    add("x", &["--again"]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\nx\n");
+    add("x", &["--stage"]).exits(2);
+}
