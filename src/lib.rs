@@ -72,6 +72,8 @@
     )
 )]
 
+#[cfg(feature = "cli")]
+mod campaign;
 mod cancel;
 mod charset;
 pub mod check;

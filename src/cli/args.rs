@@ -3,6 +3,7 @@
 //! The help of each command begins with an example; its own options follow, then the common ones. No argument has a
 //! long help: clap would then print each argument over several lines.
 
+mod campaign;
 mod changes;
 mod common;
 #[cfg(feature = "delegate")]
@@ -17,6 +18,10 @@ mod transactions;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use campaign::{
+    CampaignCommand, CampaignFolderArgs, CampaignNewArgs, CampaignPendingArgs, CampaignReportArgs, CampaignRetryArgs,
+    CampaignRunArgs, CampaignShardArgs, CampaignUndoArgs, CampaignWorkArgs, PaceArgs,
+};
 pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, KeyArgs, PatchFormat, ReplaceArgs};
 pub(crate) use common::{CheckInArg, ColorArg, Common, DurabilityArg, SwapArg};
 #[cfg(all(feature = "delegate", feature = "mcp"))]
@@ -142,6 +147,9 @@ pub(crate) enum Command {
     /// Prune or move the history of transactions that can be undone
     #[command(subcommand, help_template = TEMPLATE, before_help = examples::HISTORY)]
     History(HistoryCommand),
+    /// One change in many workspaces, each of them by a transaction of its own
+    #[command(subcommand, help_template = TEMPLATE, before_help = examples::CAMPAIGN)]
+    Campaign(CampaignCommand),
     /// Verify a journal and print it
     #[command(help_template = TEMPLATE, before_help = examples::JOURNAL)]
     Journal(JournalArgs),

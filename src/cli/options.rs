@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use super::args::{self, Common};
 use super::config::{self, CheckCommand, ConfigFile, RootConfig, Seconds};
 use super::denied::{self, Denied};
@@ -37,6 +39,17 @@ const SESSION: &str = "TXEDIT_SESSION";
 
 /// The variable that names the state folder of this workspace, and of no other.
 pub(crate) const STATE_DIR: &str = "TXEDIT_STATE_DIR";
+
+/// The word for a value of an option.
+trait ValueName {
+    fn name(&self) -> String;
+}
+
+impl<T: ValueEnum> ValueName for T {
+    fn name(&self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
 
 /// The common options, validated.
 #[derive(Debug, Clone)]
@@ -132,6 +145,31 @@ impl CommonOptions {
     #[cfg(feature = "mcp")]
     pub(crate) fn is_named(&self) -> bool {
         self.is_named && matches!(self.root, Root::Certain(_))
+    }
+
+    /// The options that say how each command works, as they were typed, to be passed on to others.
+    pub(crate) fn of_each_command(&self) -> Vec<String> {
+        let common = &self.asked.0;
+        let word = |value: Option<&dyn ValueName>| value.map(ValueName::name);
+        let text = |value: &Option<OsString>| value.as_ref().map(|value| value.to_string_lossy().into_owned());
+        let valued = [
+            ("durability", word(common.durability.as_ref().map(|value| value as _))),
+            ("swap", word(common.swap.as_ref().map(|value| value as _))),
+            ("check-in", word(common.check_in.as_ref().map(|value| value as _))),
+            ("lock-timeout", common.lock_timeout.map(|value| value.to_string())),
+            ("check", text(&common.check)),
+            ("check-timeout", common.check_timeout.map(|value| value.to_string())),
+        ];
+        let flags = [
+            ("allow-checks", common.allow_checks),
+            ("allow-vcs", common.allow_vcs),
+            ("allow-set-id", common.allow_set_id),
+        ];
+        let valued = valued.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?)));
+        let flags = flags.into_iter().filter(|(_, is)| *is).map(|(name, _)| format!("--{name}"));
+        let through = common.through.iter().map(|folder| format!("--through={}", self.current.join(folder).display()));
+        let deny = common.deny.iter().map(|glob| format!("--deny={glob}"));
+        valued.chain(flags).chain(through).chain(deny).collect()
     }
 
     /// Opens the engine of the workspace.

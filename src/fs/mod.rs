@@ -37,6 +37,8 @@ pub(crate) mod output;
     expect(dead_code, reason = "only the command line asks for all guarantees")
 )]
 pub(crate) mod probe;
+#[cfg(feature = "cli")]
+pub(crate) mod records;
 #[cfg_attr(
     not(any(feature = "cli", feature = "delegate", feature = "testing")),
     expect(dead_code, reason = "only the front-ends have scratch folders")

@@ -18,7 +18,7 @@ use crate::error::{Correction, Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
 use crate::request::fingerprint::made_by;
-use crate::request::{Change, FileRequest, Request};
+use crate::request::{Change, FileRequest, IfMissing, Request};
 
 pub use pattern::{Pattern, Query};
 
@@ -29,6 +29,8 @@ pub struct ReplaceGuard {
     pub expected_matches: Option<usize>,
     /// The most files that may change.
     pub max_files: Option<usize>,
+    /// Whether it is a failure that there is no match, unless the number of matches is given.
+    pub if_missing: IfMissing,
 }
 
 /// The result of a search.
@@ -91,7 +93,7 @@ pub fn digest(key: &str, query: &Query, tree: &SearchTree, guard: ReplaceGuard) 
 /// let query = Query { pattern: "old".into(), replacement: "new".into(), word: true, ..Query::default() };
 /// let root = engine.root().to_owned();
 /// let tree = SearchTree { base: root.clone(), root, ..SearchTree::default() };
-/// let guard = ReplaceGuard { expected_matches: Some(2), max_files: None };
+/// let guard = ReplaceGuard { expected_matches: Some(2), ..ReplaceGuard::default() };
 ///
 /// let found = search(&query, &tree, guard, &CancelToken::new())?;
 /// assert_eq!((found.files.len(), found.matches()), (2, 2));
@@ -120,7 +122,7 @@ pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &Ca
         let change = Change::Edit { edits, rename: None };
         found.request.files.push(FileRequest::new(path, change).expect(digest));
     }
-    if guard.expected_matches != Some(0) {
+    if !guard.may_find_nothing(&found) {
         check_searched(&found, tree)?;
     }
     guard.check(&found)?;
@@ -148,13 +150,21 @@ fn check_searched(found: &Replacements, tree: &SearchTree) -> Result<()> {
 }
 
 impl ReplaceGuard {
+    /// Returns whether it is no failure if there is no match. What could not be searched may have one.
+    fn may_find_nothing(self, found: &Replacements) -> bool {
+        match self.expected_matches {
+            Some(expected) => expected == 0,
+            None => self.if_missing == IfMissing::Skip && found.warnings.is_empty() && found.why_barred.is_none(),
+        }
+    }
+
     fn check(self, found: &Replacements) -> Result<()> {
         let (files, matches) = (found.files.len(), found.matches());
         if let Some(expected) = self.expected_matches.filter(|expected| *expected != matches) {
             let message = format!("the pattern was found {matches} times in {files} files, expected {expected}");
             return Err(Error::new(ErrorKind::MatchCountMismatch, message));
         }
-        if matches == 0 && self.expected_matches.is_none() {
+        if matches == 0 && !self.may_find_nothing(found) {
             let mut message = format!(
                 "the pattern was not found in {} files ({} binary ones were skipped)",
                 found.searched, found.binary

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::TransactionArgs;
 use crate::charset::Charset;
 use crate::digest::Digest;
+use crate::request::IfMissing;
 use crate::request::edit::Matching;
 
 /// How texts of edits are compared with the files. The variants have no doc comments, which would become paragraphs of
@@ -23,6 +24,22 @@ impl From<MatchArg> for Matching {
         match wanted {
             MatchArg::Exact => Self::Exact,
             MatchArg::Tolerant => Self::Tolerant,
+        }
+    }
+}
+
+/// What it means that there is nothing to replace. No doc comments, as above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IfMissingArg {
+    Fail,
+    Skip,
+}
+
+impl From<IfMissingArg> for IfMissing {
+    fn from(wanted: IfMissingArg) -> Self {
+        match wanted {
+            IfMissingArg::Fail => Self::Fail,
+            IfMissingArg::Skip => Self::Skip,
         }
     }
 }
@@ -147,6 +164,9 @@ pub(crate) struct ReplaceArgs {
     /// Refuse if more than N files would change
     #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
+    /// If there is no match: fail, or skip, with exit status 9 [default: fail]
+    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true, conflicts_with = "expected_matches")]
+    pub(crate) if_missing: Option<IfMissingArg>,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
     #[command(flatten)]

@@ -166,3 +166,47 @@ pub(super) const HELP: &str = "\
 Examples:
   txedit help plan
   txedit help kept restore";
+
+pub(super) const CAMPAIGN: &str = "\
+Examples:
+  txedit campaign run rename
+  txedit campaign status rename
+  txedit campaign undo rename";
+
+pub(super) const CAMPAIGN_NEW: &str = "\
+Examples:
+  txedit campaign new rename --workspaces 'repos/*' --replace greet welcome --check 'cargo test'
+  txedit campaign new upgrade --workspaces repos.jsonl --plan plan.json";
+
+pub(super) const CAMPAIGN_RUN: &str = "\
+Examples:
+  txedit campaign run rename --canary 1 --stop-after 2
+  txedit campaign run rename --with 'parallel -j 4'";
+
+pub(super) const CAMPAIGN_RETRY: &str = "\
+Example:
+  txedit campaign retry rename";
+
+pub(super) const CAMPAIGN_STATUS: &str = "\
+Example:
+  txedit campaign status rename --json";
+
+pub(super) const CAMPAIGN_UNDO: &str = "\
+Example:
+  txedit campaign undo rename";
+
+pub(super) const CAMPAIGN_REPORT: &str = "\
+Example:
+  txedit campaign report rename --html > report.html";
+
+pub(super) const CAMPAIGN_PENDING: &str = "\
+Example:
+  txedit campaign pending rename | xargs -n 10 txedit campaign work rename";
+
+pub(super) const CAMPAIGN_WORK: &str = "\
+Example:
+  txedit campaign work rename 0 1";
+
+pub(super) const CAMPAIGN_SHARD: &str = "\
+Example:
+  txedit campaign shard 1/2 rename";

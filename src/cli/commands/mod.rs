@@ -6,6 +6,7 @@ use super::options::CommonOptions;
 use super::output::Answer;
 
 mod apply;
+mod campaign;
 mod completions;
 mod create;
 #[cfg(feature = "delegate")]
@@ -56,6 +57,7 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Recover(args) => recover::run(args, options),
         Command::Kept(command) => kept::run(command, options),
         Command::History(command) => history::run(command, options),
+        Command::Campaign(command) => campaign::run(command, options),
         Command::Journal(args) => journal::run(args, options),
         Command::Doctor(args) => doctor::run(args, options),
         Command::Tour => tour::run(options),

@@ -7,14 +7,14 @@ use crate::cli::args::ReplaceArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
-use crate::cli::report;
+use crate::cli::{exit, report};
 use crate::engine::Run;
 use crate::engine::report::Report;
 use crate::error::Result;
 use crate::fs::walk::SearchTree;
 use crate::path::shown;
 use crate::replace::{self, Query, ReplaceGuard, Replacements};
-use crate::request::Request;
+use crate::request::{IfMissing, Request};
 use crate::wire::{Shape, replace::Replaced};
 
 /// The number of files that are listed unless more are asked for.
@@ -38,7 +38,8 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         hidden: args.hidden,
         bounds: engine.bounds().clone(),
     };
-    let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files };
+    let if_missing = args.if_missing.map_or(IfMissing::Fail, Into::into);
+    let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files, if_missing };
     let asked = Request {
         dry_run: args.transaction.dry_run,
         label: args.transaction.label.clone(),
@@ -56,7 +57,11 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
     let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(&asked, || find(run), run)))?;
     let found = found.unwrap_or_default();
     match done {
-        Ok(report) => Ok(answer(&report, &found, options)?),
+        Ok(mut report) => {
+            report.nothing_to_do =
+                if_missing == IfMissing::Skip && report.transaction.is_none() && found.files.is_empty();
+            Ok(answer(&report, &found, options)?)
+        }
         Err(error) => Err(Failure::of(found.request, Shape::Multi)(error.without_encodings())),
     }
 }
@@ -89,5 +94,6 @@ fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Res
     }
     let answer = Answer::new(&json, text)?;
     let answer = transact::showing_changes(answer, report, options);
-    Ok(answer.noting(notes).having_done(transact::done(report, "committed")))
+    let status = if report.nothing_to_do { exit::NOTHING_TO_DO } else { exit::DONE };
+    Ok(answer.noting(notes).having_done(transact::done(report, "committed")).exiting(status))
 }

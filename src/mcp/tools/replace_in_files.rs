@@ -81,6 +81,10 @@ fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<ReplaceCall> {
     let root = job.engine.root().to_owned();
     let tree =
         SearchTree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..SearchTree::default() };
-    let guard = ReplaceGuard { expected_matches: asked.expected_matches, max_files: asked.max_files };
+    let guard = ReplaceGuard {
+        expected_matches: asked.expected_matches,
+        max_files: asked.max_files,
+        ..ReplaceGuard::default()
+    };
     Ok(ReplaceCall { query, tree, guard, dry_run, verbose: asked.verbose.unwrap_or(false) })
 }

@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 28] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 29] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -29,6 +29,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 28] = [
     ("README.md", "Speed", "sh", 1, "not run: it takes an hour and brings other programs"),
     ("docs/answers.md", "Schemas", "sh", 1, "examples::an_answer_fits_the_schema_of_the_page"),
     ("docs/architecture.md", "Bird's eye", "text", 1, "not run: a picture"),
+    ("docs/campaigns.md", "", "sh", 1, "examples::the_campaign_of_the_page_goes_as_told"),
     ("docs/cli.md", "The first minute", "sh", 2, "readme::the_first_minute_goes_as_told"),
     ("docs/cli.md", "The first minute", "json", 1, "readme::the_first_minute_goes_as_told"),
     ("docs/cli.md", "The settings file", "toml", 1, "examples::the_settings_file_of_the_page_is_taken"),
@@ -264,4 +265,22 @@ fn the_http_server_starts_as_told() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert!(url.starts_with("http://127.0.0.1:") && url.trim_end().ends_with("/mcp"), "{url}");
+}
+
+#[test]
+fn the_campaign_of_the_page_goes_as_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["repos/a", "repos/b"] {
+        fs::create_dir_all(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("file"), "greet\n").unwrap();
+    }
+    let [script] = &blocks("docs/campaigns.md", "", "sh")[..] else { panic!("one script") };
+    let output = sh(
+        folder.path(),
+        &format!("set -e; {}", script.replace("txedit campaign status", "cat repos/?/file; txedit campaign status")),
+    );
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("welcome\nwelcome\n") && told.trim_end().ends_with("2 undone; 0 files changed"), "{told}");
+    assert_eq!(fs::read_to_string(folder.path().join("repos/b/file")).unwrap(), "greet\n");
 }

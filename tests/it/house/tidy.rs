@@ -8,10 +8,10 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 26] = [
+const LAYERS: [&str; 27] = [
     "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "view", "check", "error", "request",
-    "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "cli", "mcp",
-    "testing", "main",
+    "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "campaign", "cli",
+    "mcp", "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.
@@ -48,6 +48,7 @@ const DOORS: [(&str, &[&str], &str); 10] = [
             "cli/",
             "mcp/",
             "delegate/",
+            "campaign/",
             "view/step.rs",
             "view/overlay/control.rs",
         ],

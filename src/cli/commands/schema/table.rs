@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::SchemaJson;
 use super::generate::{read, written};
-use crate::cli::commands::{completions, doctor, help, journal, kept, man, recover, torture, tour};
+use crate::cli::commands::{campaign, completions, doctor, help, journal, kept, man, recover, torture, tour};
 use crate::cli::failure::ForScripts;
 use crate::wire::{RequestJson, history, open, replace, response};
 
@@ -46,6 +46,15 @@ pub(super) const TABLE: &[DescribedJson] = &[
         &["history move"],
         written::<history::MovedJson>,
     ),
+    described(
+        "campaign",
+        "campaign status, run, retry, undo, work and shard: planned minus reported",
+        &["campaign status", "campaign run", "campaign retry", "campaign undo", "campaign work", "campaign shard"],
+        written::<campaign::CampaignStatusJson>,
+    ),
+    described("campaign new", "campaign new", &["campaign new"], written::<campaign::CampaignPlannedJson>),
+    described("campaign report", "campaign report", &["campaign report"], written::<campaign::CampaignReportJson>),
+    described("campaign pending", "campaign pending", &["campaign pending"], written::<campaign::CampaignPendingJson>),
     described("journal", "journal: a journal that verifies", &["journal"], written::<journal::JournalJson<'_>>),
     described("doctor", "doctor: what a file system guarantees", &["doctor"], written::<doctor::DoctorJson<'_>>),
     described("torture", "doctor --torture", &["doctor --torture"], written::<torture::Tally>),

@@ -131,7 +131,12 @@ fn what_is_searched_for_is_searched_again() {
     let tree =
         SearchTree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..SearchTree::default() };
     let find = || {
-        replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(2), max_files: None }, &CancelToken::new())
+        replace::search(
+            &query,
+            &tree,
+            ReplaceGuard { expected_matches: Some(2), ..ReplaceGuard::default() },
+            &CancelToken::new(),
+        )
     };
     let (found, report) = engine.apply_found(&Request::default(), find, running());
     assert_eq!((report.unwrap().attempts, found.unwrap().matches(), faults.fired()), (3, 2, 2));
@@ -143,7 +148,12 @@ fn what_is_searched_for_is_searched_again() {
     let tree =
         SearchTree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..SearchTree::default() };
     let find = || {
-        replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(1), max_files: None }, &CancelToken::new())
+        replace::search(
+            &query,
+            &tree,
+            ReplaceGuard { expected_matches: Some(1), ..ReplaceGuard::default() },
+            &CancelToken::new(),
+        )
     };
     let error = engine.apply_found(&Request::default(), find, running()).1.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::MatchCountMismatch, 2), "{error}");

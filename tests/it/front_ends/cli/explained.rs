@@ -92,7 +92,7 @@ fn help_of_a_topic_is_its_page_without_markdown() {
 }
 
 /// Examples that no test runs, and the reason.
-const NOT_RUN: [(&str, &str); 8] = [
+const NOT_RUN: [(&str, &str); 9] = [
     ("claude mcp add", "another program"),
     ("txedit tour", "cli::tour runs it"),
     ("txedit delegate", "a second model answers; tests/it/delegate has one that is a script"),
@@ -100,13 +100,26 @@ const NOT_RUN: [(&str, &str); 8] = [
     ("txedit kept restore", "wants a kept content; cli::kept has them"),
     ("txedit kept drop", "wants a kept content; cli::kept has them"),
     ("txedit completions", "writes to the home folder; cli::arguments runs it"),
+    ("txedit campaign run rename --with", "wants GNU parallel; tests/campaigns/run has it"),
     ("txedit man", "writes to the home folder; cli::manuals runs it"),
 ];
+
+/// Repositories; with a campaign in them; and one that was made.
+const REPOSITORIES: &str =
+    "for r in a b; do mkdir -p repos/$r && cp src/greet.rs repos/$r; done; printf 'repos/a\\nrepos/b\\n' > repos.jsonl";
+const PLANNED: &str = "for r in a b; do mkdir -p repos/$r && cp src/greet.rs repos/$r; done; \
+                       txedit -q campaign new rename --workspaces 'repos/*' --replace greet welcome >/dev/null";
+const MADE: &str = "for r in a b; do mkdir -p repos/$r && cp src/greet.rs repos/$r; done; \
+                    txedit -q campaign new rename --workspaces 'repos/*' --replace greet welcome >/dev/null; \
+                    txedit -q campaign run rename >/dev/null";
 
 /// A line of shell in front of the examples of a command.
 fn setup(command: &str) -> &'static str {
     const COMMITTED: &str = "txedit -q apply plan.json >/dev/null; id=$(txedit log --limit 1 | cut -d' ' -f1)";
     match command {
+        "campaign new" => REPOSITORIES,
+        "campaign" | "campaign status" | "campaign undo" | "campaign report" => MADE,
+        other if other.starts_with("campaign") => PLANNED,
         "preview" | "commit" | "rollback" => "id=$(txedit -q stage plan.json)",
         "show" | "undo" => COMMITTED,
         "journal" => "txedit -q apply plan.json >/dev/null; id=$(ls .git/txedit/history)",

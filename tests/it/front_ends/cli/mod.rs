@@ -4,6 +4,7 @@ mod agreed;
 mod arguments;
 mod backup;
 mod bounds;
+mod campaigns;
 mod check;
 mod configured;
 mod conflicts;

@@ -1,0 +1,100 @@
+//! The report of a campaign as one page, without anything from elsewhere.
+
+use std::fmt::Write as _;
+
+use super::{Attempt, Campaign, CampaignProgress, WorkspaceState};
+use crate::error::Result;
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; vertical-align: top; overflow-wrap: anywhere; }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dt { opacity: .75; } dd { margin: 0; font-size: 1.6rem; }
+.failed { font-weight: 600; } code { font-size: .9em; }";
+
+/// The page: numbers, the ways in which workspaces failed, and each workspace.
+pub(crate) fn page(campaign: &Campaign, progress: &CampaignProgress) -> Result<String> {
+    let mut last: Vec<Option<Attempt>> = Vec::new();
+    last.resize_with(campaign.count(), || None);
+    progress.each_last(campaign, |attempt| {
+        let index = attempt.workspace;
+        last[index] = Some(attempt);
+    })?;
+    let title = text(&campaign.manifest.id);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style></head>\n<body><main><h1>{title}</h1>\n<dl>\n"
+    );
+    let counted = |state: fn(WorkspaceState) -> bool| progress.count(state);
+    let numbers = [
+        ("planned", campaign.count()),
+        ("done", counted(|state| state == WorkspaceState::Done)),
+        ("nothing to do", counted(|state| state == WorkspaceState::NothingToDo)),
+        ("undone", counted(|state| state == WorkspaceState::Undone)),
+        ("failed", counted(|state| matches!(state, WorkspaceState::Failed { .. } | WorkspaceState::UndoFailed))),
+        ("unreported", counted(|state| state == WorkspaceState::Unreported)),
+    ];
+    for (name, number) in numbers {
+        let _ = writeln!(page, "<div><dt>{name}</dt><dd>{number}</dd></div>");
+    }
+    page.push_str("</dl>\n");
+    if !progress.failures().is_empty() {
+        page.push_str("<h2>Failures</h2>\n<table><thead><tr><th>Code<th>Workspaces<th>May succeed later<th>Example</tr></thead>\n<tbody>\n");
+        for failure in progress.failures() {
+            let (name, error) = &failure.example;
+            let retryable = if failure.retryable { "yes" } else { "no" };
+            let (code, count) = (text(&failure.code), failure.count);
+            let (name, error) = (text(name), text(error));
+            let _ = writeln!(page, "<tr><td><code>{code}</code><td>{count}<td>{retryable}<td>{name}: {error}</tr>");
+        }
+        page.push_str("</tbody></table>\n");
+    }
+    page.push_str("<h2>Workspaces</h2>\n<table><thead><tr><th>Workspace<th>State<th>Files<th>Transaction<th>Error</tr></thead>\n<tbody>\n");
+    for (index, last) in last.iter().enumerate() {
+        row(&mut page, &campaign.workspace(index)?.name, progress.state(index), last.as_ref());
+    }
+    page.push_str("</tbody></table>\n</main></body></html>\n");
+    Ok(page)
+}
+
+fn row(page: &mut String, name: &str, state: WorkspaceState, last: Option<&Attempt>) {
+    let words = match state {
+        WorkspaceState::Unreported => "unreported",
+        WorkspaceState::Done => "done",
+        WorkspaceState::NothingToDo => "nothing to do",
+        WorkspaceState::Undone => "undone",
+        WorkspaceState::Failed { .. } => "failed",
+        WorkspaceState::UndoFailed => "undo failed",
+    };
+    let class = if words.ends_with("failed") { " class=\"failed\"" } else { "" };
+    let of = |field: fn(&Attempt) -> Option<&String>| last.and_then(field).map(|value| text(value)).unwrap_or_default();
+    let id = of(|last| last.transaction_id.as_ref());
+    let (code, error) = (of(|last| last.error_code.as_ref()), of(|last| last.error.as_ref()));
+    let files = last.map(|last| last.files_edited.to_string()).unwrap_or_default();
+    let error = if code.is_empty() { error } else { format!("<code>{code}</code> {error}") };
+    let name = text(name);
+    let _ = writeln!(page, "<tr{class}><td>{name}<td>{words}<td>{files}<td><code>{id}</code><td>{error}</tr>");
+}
+
+/// A text, so that nothing in it is taken for markup.
+fn text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // It would change the direction of what follows.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}

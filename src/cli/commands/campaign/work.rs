@@ -1,0 +1,192 @@
+//! `txedit campaign run`, `retry`, `undo`, `work` and `shard`: what makes attempts, each in some of the workspaces.
+
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use super::{engines, opened_for_work, told};
+use crate::campaign::{self, Attempt, Campaign, CampaignProgress, CampaignTask, Pace, Worked, Worker, WorkspaceState};
+use crate::cancel::CancelToken;
+use crate::cli::args::{
+    CampaignRetryArgs, CampaignRunArgs, CampaignShardArgs, CampaignUndoArgs, CampaignWorkArgs, PaceArgs,
+};
+use crate::cli::failure::Failure;
+use crate::cli::options::{CommonOptions, usage};
+use crate::cli::output::{self, Answer, BAD, NAME, styled};
+use crate::cli::signals;
+use crate::error::{Error, Result};
+use crate::fs::records::{self, LineWriter};
+use crate::path::one_line;
+
+/// What was done by one call.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) worked: Worked,
+    /// Why some were left out.
+    pub(super) stopped: Option<&'static str>,
+    pub(super) is_interrupted: bool,
+}
+
+pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let campaign = opened_for_work(&args.folder, options)?;
+    let progress = CampaignProgress::read(&campaign)?;
+    let is_due = |state| state == WorkspaceState::Unreported || args.again && state == WorkspaceState::Undone;
+    let due = chosen(&progress, campaign.count(), is_due);
+    if let Some(engine) = &args.with {
+        engines::run(engine, args, &campaign, &due, options)?;
+        return told::answer(&campaign, &Session::default(), options);
+    }
+    let task = CampaignTask::Change { again: args.again };
+    let worker = worker(&campaign, task, progress.round_of_change(args.again))?;
+    let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
+    let first = args.canary.unwrap_or_default().min(due.len());
+    series.work(&due[..first])?;
+    if series.session.worked.failures == 0 || first == 0 {
+        series.work(&due[first..])?;
+    } else {
+        series.session.stopped = Some("a workspace that was to be first failed");
+    }
+    told::answer(&campaign, &series.session, options)
+}
+
+pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let campaign = opened_for_work(&args.folder, options)?;
+    let progress = CampaignProgress::read(&campaign)?;
+    let is_due = |state| match state {
+        WorkspaceState::Unreported => true,
+        WorkspaceState::Failed { retryable } => retryable || args.failed,
+        _ => false,
+    };
+    let due = chosen(&progress, campaign.count(), is_due);
+    let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
+    let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
+    series.work(&due)?;
+    told::answer(&campaign, &series.session, options)
+}
+
+pub(super) fn undo(args: &CampaignUndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let campaign = opened_for_work(&args.folder, options)?;
+    let progress = CampaignProgress::read(&campaign)?;
+    // One without a report may be done, too.
+    let mut due = chosen(&progress, campaign.count(), |state| state != WorkspaceState::Undone);
+    due.reverse();
+    let worker = worker(&campaign, CampaignTask::Undo { rebase: args.rebase }, progress.round_of_undo())?;
+    let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
+    series.work(&due)?;
+    told::answer(&campaign, &series.session, options)
+}
+
+pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let campaign = opened_for_work(&args.folder, options)?;
+    let progress = CampaignProgress::read(&campaign)?;
+    for index in &args.workspaces {
+        campaign.workspace(*index)?;
+    }
+    let due: Vec<_> = args.workspaces.iter().map(|index| (*index, progress.was_done(*index))).collect();
+    let worker = worker(&campaign, CampaignTask::Change { again: args.again }, progress.round_of_change(args.again))?;
+    let pace = PaceArgs { jobs: std::num::NonZero::new(1), stop_after: None, rate: None };
+    let mut series = AttemptSeries::new(&worker, &pace, options)?;
+    series.work(&due)?;
+    told::attempts(&campaign, &series.session, series.attempts())
+}
+
+pub(super) fn shard(args: &CampaignShardArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let campaign = opened_for_work(&args.folder, options)?;
+    let progress = CampaignProgress::read(&campaign)?;
+    let (part, of) = args.part;
+    let mut due = chosen(&progress, campaign.count(), |state| state == WorkspaceState::Unreported);
+    due.retain(|(index, _)| index % of == part - 1);
+    let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
+    let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
+    series.work(&due)?;
+    told::attempts(&campaign, &series.session, Vec::new())
+}
+
+/// The workspaces of which this is true, each with whether a transaction of it was reported.
+fn chosen(progress: &CampaignProgress, count: usize, is_it: impl Fn(WorkspaceState) -> bool) -> Vec<(usize, bool)> {
+    let chosen = (0..count).filter(|index| is_it(progress.state(*index)));
+    chosen.map(|index| (index, progress.was_done(index))).collect()
+}
+
+fn worker(campaign: &Campaign, task: CampaignTask, round: u32) -> Result<Worker<'_>> {
+    let name = format!("{}:{}", records::machine(), std::process::id());
+    Ok(Worker { campaign, program: program()?, task, round, name })
+}
+
+/// This program.
+pub(super) fn program() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|e| Error::io("find", "this program", e))
+}
+
+/// Attempts of one process, with one file of reports.
+struct AttemptSeries<'a> {
+    worker: &'a Worker<'a>,
+    pace: Pace,
+    reports: Option<LineWriter>,
+    cancel: CancelToken,
+    is_told: bool,
+    session: Session,
+    made: std::sync::Mutex<Vec<Attempt>>,
+}
+
+impl<'a> AttemptSeries<'a> {
+    fn new(worker: &'a Worker<'a>, pace: &PaceArgs, options: &CommonOptions) -> Result<Self> {
+        let interval = match pace.rate {
+            None => Duration::ZERO,
+            Some(rate) if rate > 0.0 && rate.is_finite() => Duration::from_secs_f64(1.0 / rate.max(1e-6)),
+            Some(_) => return Err(usage("--rate", "a rate is a number of workspaces in a second, more than 0")),
+        };
+        let jobs = pace.jobs.map_or_else(|| available_parallelism().map_or(1, Into::into), Into::into);
+        let pace = Pace { jobs, stop_after: pace.stop_after.map(Into::into), interval };
+        let (cancel, is_told) = (signals::cancel_token()?, !options.quiet && !options.json);
+        let session = Session::default();
+        Ok(Self { worker, pace, reports: None, cancel, is_told, session, made: std::sync::Mutex::default() })
+    }
+
+    fn work(&mut self, due: &[(usize, bool)]) -> Result<()> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let reports = match &mut self.reports {
+            Some(reports) => reports,
+            None => self.reports.insert(self.worker.campaign.new_reports(&file_of_reports())?),
+        };
+        let (is_told, made, jobs) = (self.is_told, &self.made, self.pace.jobs);
+        let told = |attempt: &Attempt| {
+            if is_told && attempt.has_failed() {
+                let code = attempt.error_code.as_deref().unwrap_or_default();
+                let error = one_line(attempt.error.as_deref().unwrap_or_default());
+                output::note(format!("{} {}: {code}: {error}", styled(BAD, "failed"), styled(NAME, &attempt.name)));
+            }
+            // They are answered by `work` alone, which does one at a time; a campaign may have any number.
+            if jobs == 1
+                && let Ok(mut made) = made.lock()
+                && made.len() < KEPT
+            {
+                made.push(attempt.clone());
+            }
+        };
+        let worked = campaign::work(self.worker, due, self.pace, reports, &self.cancel, &told)?;
+        self.session.worked.attempts += worked.attempts;
+        self.session.worked.failures += worked.failures;
+        self.session.is_interrupted |= self.cancel.is_cancelled();
+        if worked.is_stopped {
+            let why = if self.session.is_interrupted { "it was interrupted" } else { "so many failed" };
+            self.session.stopped = Some(why);
+        }
+        Ok(())
+    }
+
+    fn attempts(&self) -> Vec<Attempt> {
+        self.made.lock().map(|made| made.clone()).unwrap_or_default()
+    }
+}
+
+/// The most attempts that are kept to be answered.
+const KEPT: usize = 10_000;
+
+/// A name that no other process has, and that sorts by time.
+fn file_of_reports() -> String {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%6fZ");
+    format!("{time}-{}.jsonl", records::random_name())
+}
