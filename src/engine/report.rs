@@ -41,6 +41,8 @@ pub use interrupted::{
 pub struct Report {
     /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
+    /// The campaign that it is a part of.
+    pub campaign: Option<String>,
     /// What a reader of its files could count on while it was committed; `None` where there is no transaction.
     pub guarantee: Option<Guarantee>,
     /// True if nothing was written because this was a dry run.

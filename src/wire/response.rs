@@ -37,6 +37,9 @@ pub struct FileSuccess {
     pub file: FileResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+    /// The campaign that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
     /// What a reader of it could count on meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
@@ -83,6 +86,9 @@ pub struct MultiSuccess {
     pub files_edited: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+    /// The campaign that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
     /// What a reader of the files could count on meanwhile; absent where there is no transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<&'static str>,
@@ -197,6 +203,7 @@ pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess>
     Some(FileSuccess {
         file,
         transaction_id: report.transaction.clone(),
+        campaign: report.campaign.clone(),
         guarantee: report.guarantee.map(Guarantee::as_str),
         outcome: report.nothing_to_do.then_some(NOTHING_TO_DO),
         plan_hash: report.plan_hash.map(|hash| hash.to_hex()),
@@ -224,6 +231,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         dry_run: report.dry_run,
         files_edited: report.files.iter().filter(|file| file.operation != Operation::None).count(),
         transaction_id: report.transaction.clone(),
+        campaign: report.campaign.clone(),
         guarantee: report.guarantee.map(Guarantee::as_str),
         outcome: report.nothing_to_do.then_some(NOTHING_TO_DO),
         plan_hash: report.plan_hash.map(|hash| hash.to_hex()),

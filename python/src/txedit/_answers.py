@@ -137,6 +137,7 @@ class Report(Answer):
 
     Attributes:
         transaction_id: ``None`` for a dry run, and if there was nothing to change.
+        campaign: the campaign that it is a part of.
         files_edited: the number of files that were changed in any way.
         outcome: ``nothing_to_do`` if nothing that the request is about is there, and it allows that.
         plan_hash: of a dry run: the hash of the plan, for ``apply``.
@@ -148,6 +149,7 @@ class Report(Answer):
 
     dry_run: bool = False
     transaction_id: Optional[str] = None
+    campaign: Optional[str] = None
     outcome: Optional[str] = None
     plan_hash: Optional[str] = None
     files_edited: int = 0
@@ -172,11 +174,13 @@ class Replaced(Answer):
 
     Attributes:
         transaction_id: ``None`` for a dry run, and if nothing changed.
+        campaign: the campaign that it is a part of.
         total_matches: the number of places, in the files that ``file_results`` lists, whose paths are absolute.
     """
 
     dry_run: bool = False
     transaction_id: Optional[str] = None
+    campaign: Optional[str] = None
     files_edited: int = 0
     total_matches: int = 0
     file_results: Tuple[FileResult, ...] = ()

@@ -198,6 +198,14 @@ pub(crate) fn replace(workspace: &Workspace, folder: &Handle, name: &str, conten
     fresh.put_in_place(workspace)
 }
 
+/// Makes a file on which nothing rests, whole but without a sync: a power cut may leave it empty, or without its name.
+pub(crate) fn make_unsynced(workspace: &Workspace, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+    let fresh = Fresh::write(workspace, folder, name, content)?;
+    let [hidden, named] = [&fresh.hidden, name].map(|name| Name::new(folder, name));
+    let made = workspace.move_own(hidden, named).map_err(|e| Error::io("rename", named.path(), e));
+    made.inspect_err(|_| fresh.discard(workspace))
+}
+
 /// Reads a file of a few bytes; `None` where it is missing.
 pub(crate) fn read_small(workspace: &Workspace, name: Name<'_>) -> Result<Option<String>> {
     let file = match workspace.fs().open_file(name) {

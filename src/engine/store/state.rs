@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::births;
-use super::files::{read_small, replace};
+use super::files::{make_unsynced, read_small, replace};
 use super::home::{self, Home};
 use super::lookup;
 pub(crate) use super::lookup::StateLookup;
@@ -21,7 +21,7 @@ use super::workspace::Workspace;
 use crate::digest::Digest;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileSystem, Handle, Name, Stat};
+use crate::fs::{FileKind, FileSystem, Handle, Name, Stat};
 use crate::identity::Identity;
 use crate::journal::SwapMethod;
 use crate::path::{STATE_FOLDER, shown};
@@ -357,13 +357,18 @@ impl StateFolder {
     }
 
     /// Tags the folder after its first commit, for programs that leave tagged folders out. Only that commit gets
-    /// `true`.
+    /// `true`. A power cut may cost the tag, and then the next commit tags it.
     pub(crate) fn tag(&self) -> Result<bool> {
         let name = Name::new(&self.folder, TAG);
-        if self.workspace.stat(name)?.is_some() {
-            return Ok(false);
+        let is_cut = match self.workspace.stat(name)? {
+            Some(stat) if stat.kind == FileKind::File && stat.size == 0 => true,
+            Some(_) => return Ok(false),
+            None => false,
+        };
+        if is_cut {
+            self.workspace.fs().unlink(name).map_err(|e| Error::io("delete", name.path(), e))?;
         }
-        replace(&self.workspace, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
+        make_unsynced(&self.workspace, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| !is_cut)
     }
 
     /// The file system of the state folder.

@@ -137,6 +137,7 @@ impl Engine {
         let mut report = report.map_or_else(|| of_journal(&loaded.journal), StoredReport::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
+        report.campaign.clone_from(&loaded.journal.header.campaign);
         report.guarantee = Some(loaded.journal.guarantee());
         for record in loaded.journal.entries.iter().filter(|record| record.change.overwrites()) {
             let files = report.files.iter_mut().filter(|file| file.path.as_path() == record.path.as_path());

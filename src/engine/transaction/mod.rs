@@ -118,11 +118,12 @@ impl<'a> Transaction<'a> {
     fn commit_ready(self, ready: Ready) -> Result<Report> {
         let Self { engine, run, plan, .. } = self;
         let Report { files, mut warnings, reverts, .. } = plan;
+        let campaign = ready.prepared.origin.campaign.clone();
         let committed = engine.execute(ready, files, run)?;
         warnings.extend(committed.warnings);
         let (transaction, guarantee) = (Some(committed.id), Some(committed.guarantee));
         let (files, check) = (committed.files, committed.check.map(Box::new));
-        Ok(Report { transaction, guarantee, files, warnings, check, reverts, ..Report::default() })
+        Ok(Report { transaction, campaign, guarantee, files, warnings, check, reverts, ..Report::default() })
     }
 }
 

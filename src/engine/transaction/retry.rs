@@ -34,7 +34,7 @@ impl Engine {
                 None => error,
             });
             match begun.and_then(|transaction| transaction.go_on(&mut seen, attempts.checks)) {
-                Ok(Went::Over(report)) => return Ok(Report { attempts: attempts.made, ..report }),
+                Ok(Went::Over(report)) => return Ok(Report { attempts: attempts.made, ..*report }),
                 Ok(Went::Checked) => attempts.begin_again(),
                 // Both requests may have given way. That does not count as an attempt: nothing was wrong with the
                 // files.

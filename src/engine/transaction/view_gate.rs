@@ -37,7 +37,7 @@ pub(crate) struct SeenInView {
 #[derive(Debug)]
 pub(crate) enum Went {
     /// It is over.
-    Over(Report),
+    Over(Box<Report>),
     /// The checks have passed in a view; nothing is locked any more, and it is to be planned again.
     Checked,
 }
@@ -48,18 +48,18 @@ impl Transaction<'_> {
     pub(crate) fn go_on(mut self, seen: &mut Option<SeenInView>, times: usize) -> Result<Went> {
         let engine = self.engine;
         let Some(ready) = self.ready.take().filter(|ready| ready.prepared.has_effect()) else {
-            return Ok(Went::Over(self.plan));
+            return Ok(Went::Over(Box::new(self.plan)));
         };
         match seen.take() {
             Some(seen) if (engine.workspace.protocol.is_same_plan)(&seen.plan, &ready.prepared.plan.hash()) => {
-                Ok(Went::Over(self.commit_seen(ready, seen)?))
+                Ok(Went::Over(Box::new(self.commit_seen(ready, seen)?)))
             }
             // Only a request that means the same for any content may be made again.
             Some(_) => {
                 let message = "another program changed the files while the check ran in a view";
                 Err(Error::new(ErrorKind::ConcurrentModification, message).outcome_is(Outcome::Unchanged))
             }
-            None if !engine.checks_in_view(&ready) => Ok(Went::Over(self.commit_ready(ready)?)),
+            None if !engine.checks_in_view(&ready) => Ok(Went::Over(Box::new(self.commit_ready(ready)?))),
             None if times >= limits::VIEW_CHECKS => {
                 let message = format!("another program changed the files during each of {times} checks in a view");
                 Err(Error::new(ErrorKind::ConcurrentModification, message).outcome_is(Outcome::Unchanged))
@@ -69,7 +69,7 @@ impl Transaction<'_> {
                     *seen = Some(found);
                     Ok(Went::Checked)
                 }
-                Checked::NoView(ready) => Ok(Went::Over(self.commit_ready(*ready)?)),
+                Checked::NoView(ready) => Ok(Went::Over(Box::new(self.commit_ready(*ready)?))),
             },
         }
     }

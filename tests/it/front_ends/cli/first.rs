@@ -87,6 +87,11 @@ fn the_first_commit_tags_the_folder_for_programs_that_leave_tagged_ones_out() {
     fs::write(&tag, "mine").unwrap();
     edit(&here, "two", "three").exits(0);
     assert_eq!(fs::read_to_string(&tag).unwrap(), "mine");
+    // A power cut left it empty: it is made anew, and nobody is told of a first commit.
+    fs::write(&tag, "").unwrap();
+    let again = edit(&here, "three", "four");
+    assert!(!again.exits(0).stderr.contains(WORDS), "{again:?}");
+    assert!(fs::read_to_string(&tag).unwrap().starts_with("Signature: "));
     let names: Vec<_> =
         fs::read_dir(here.path().join(".txedit")).unwrap().map(|name| name.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with(".CACHEDIR")), "{names:?}");

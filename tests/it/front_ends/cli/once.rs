@@ -306,3 +306,15 @@ fn a_program_with_a_key_is_run_once() {
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\nx\n");
     add("x", &["--stage"]).exits(2);
 }
+
+#[test]
+fn the_answer_names_the_campaign_also_when_it_comes_again() {
+    let here = with_key();
+    let apply = || here.run(&["apply", "plan.json", "--campaign", "rename", "--json"]).exits(0).json();
+    let first = apply();
+    let again = apply();
+    assert_eq!((&first["campaign"], &again["campaign"]), (&json!("rename"), &json!("rename")));
+    assert_eq!(again["already_applied"], true);
+    let edit = here.run(&["edit", "a", "--old", "two", "--new", "three", "--campaign", "other", "--json"]);
+    assert_eq!(edit.exits(0).json()["campaign"], "other");
+}
