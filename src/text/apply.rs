@@ -257,6 +257,23 @@ impl<'a, 'e> Editor<'a, 'e> {
         })
     }
 
+    /// The byte offset of a position; beyond the end of its line only if it need not be `strict`.
+    fn offset(&self, at: Position, encoding: Encoding, is_end: bool, strict: bool) -> Result<usize, BadPosition> {
+        let content = &self.content;
+        if content.may_have_return() {
+            // Each may end a line, and they are not counted: the lines are walked through.
+            let text = content.bytes(0..content.len());
+            let found = position::offset(&text, at, encoding, is_end && !strict)?;
+            return if strict { position::verify(&text, found, at, encoding) } else { Ok(found) };
+        }
+        let start = if at.line == 0 { Some(content.text_start(false)) } else { content.line_start(at.line) };
+        let Some(start) = start else {
+            return if is_end && !strict { Ok(content.len()) } else { Err(BadPosition::Line(content.lines())) };
+        };
+        let end = content.next_break(start).map_or(content.len(), |(feed, _)| feed);
+        position::in_line(&content.bytes(start..end), at.character, encoding, strict).map(|at| start + at)
+    }
+
     /// The byte range between two positions given by line and character.
     fn resolve(
         &self,
@@ -265,29 +282,25 @@ impl<'a, 'e> Editor<'a, 'e> {
         encoding: Encoding,
         strict: bool,
     ) -> Result<Range<usize>, RefusedEdit> {
-        let text = self.content.bytes(0..self.content.len());
         let of = |at, is_end| {
-            let offset = position::offset(&text, at, encoding, is_end && !strict);
-            offset
-                .and_then(|found| if strict { position::verify(&text, found, at, encoding) } else { Ok(found) })
-                .map_err(|bad| {
-                    let Position { line, character } = at;
-                    let message = match bad {
-                        BadPosition::Line(lines) => format!(
-                            "the position {line}:{character} is not in the file, which has {lines} lines there: \
+            self.offset(at, encoding, is_end, strict).map_err(|bad| {
+                let Position { line, character } = at;
+                let message = match bad {
+                    BadPosition::Line(lines) => format!(
+                        "the position {line}:{character} is not in the file, which has {lines} lines there: \
                          make the edit again for the current file"
-                        ),
-                        BadPosition::Column => format!(
-                            "the position {line}:{character} is beyond the end of its line: \
+                    ),
+                    BadPosition::Column => format!(
+                        "the position {line}:{character} is beyond the end of its line: \
                          make the edit again for the current file"
-                        ),
-                        BadPosition::Inside => format!(
-                            "the position {line}:{character} is in the middle of a character: \
+                    ),
+                    BadPosition::Inside => format!(
+                        "the position {line}:{character} is in the middle of a character: \
                          check the position encoding, and make the edit again"
-                        ),
-                    };
-                    refused(index, ErrorKind::MatchNotFound, message, Detail::None)
-                })
+                    ),
+                };
+                refused(index, ErrorKind::MatchNotFound, message, Detail::None)
+            })
         };
         let range = of(span.start, false)?..of(span.end, true)?;
         if range.start > range.end {

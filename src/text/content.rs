@@ -90,6 +90,18 @@ impl LineIndex {
         let block = at / BLOCK;
         self.0[block] + count_feeds(&text[block * BLOCK..at])
     }
+
+    /// The place of a line feed in a range, counted from 0 there.
+    fn find(&self, text: &[u8], range: Range<usize>, number: usize) -> Option<usize> {
+        if range.len() <= DIRECT {
+            return memchr_iter(b'\n', &text[range.clone()]).nth(number).map(|at| range.start + at);
+        }
+        let sought = self.before(text, range.start) + number;
+        // The last block with no more before it.
+        let start = (self.0.partition_point(|before| *before <= sought) - 1) * BLOCK;
+        let number = sought - self.0[start / BLOCK];
+        memchr_iter(b'\n', &text[start..range.end]).nth(number).map(|at| start + at)
+    }
 }
 
 fn count_feeds(text: &[u8]) -> usize {
@@ -105,6 +117,7 @@ pub(super) struct Content<'a> {
     added_lines: LineIndex,
     pieces: PieceList,
     has_crlf: bool,
+    has_return: bool,
     /// The places in the base where something was left out, each with the number of its line feeds.
     gaps: &'a [(usize, usize)],
 }
@@ -124,6 +137,7 @@ impl<'a> Content<'a> {
             added_lines: LineIndex::default(),
             pieces: PieceList::default(),
             has_crlf: memmem::find(base, b"\r\n").is_some(),
+            has_return: memchr(b'\r', base).is_some(),
             gaps,
         };
         content.base_lines.extend(base);
@@ -149,8 +163,19 @@ impl<'a> Content<'a> {
         self.has_crlf
     }
 
+    /// Returns whether it may contain a carriage return; `false` is certain.
+    pub(super) fn may_have_return(&self) -> bool {
+        self.has_return
+    }
+
+    /// The number of its lines.
+    pub(super) fn lines(&self) -> usize {
+        1 + self.pieces.feeds()
+    }
+
     /// Stores `bytes` for a later change and returns their span.
     pub(super) fn add(&mut self, bytes: &[u8]) -> Option<Span> {
+        self.has_return = self.has_return || memchr(b'\r', bytes).is_some();
         let from = self.base.len() + 1 + self.added.len();
         self.added.extend_from_slice(bytes);
         self.added_lines.extend(&self.added);
@@ -285,9 +310,14 @@ impl<'a> Content<'a> {
         if index == 0 {
             return Some(0);
         }
-        let found = self.pieces.with_feed(index)?;
-        let feed = memchr_iter(b'\n', self.piece(&found)).nth(index - found.feeds_before - 1)?;
-        Some(found.at + feed + 1)
+        let piece = self.pieces.with_feed(index)?;
+        let number = index - piece.feeds_before - 1;
+        let span = piece.span();
+        let feed = match span.start.checked_sub(self.base.len() + 1) {
+            Some(start) => self.added_lines.find(&self.added, start..start + span.len(), number)? - start,
+            None => self.base_lines.find(self.base, span.clone(), number)? - span.start,
+        };
+        Some(piece.at + feed + 1)
     }
 
     /// The first line feed from `from` on, and the kind of its line break.

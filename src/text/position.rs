@@ -30,15 +30,22 @@ pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end
     }
     let line = &text[start..];
     let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len())];
-    let at = start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?;
-    debug_assert!(at <= start + line.len(), "a position is in its line, its break excluded");
-    Ok(at)
+    in_line(line, position.character, encoding, false).map(|at| start + at)
+}
+
+/// The byte offset of a character in a line without its break. If it is beyond the end, that is the end, or an error where it
+/// must be `exact`.
+pub(crate) fn in_line(line: &[u8], character: usize, encoding: Encoding, exact: bool) -> Result<usize, BadPosition> {
+    let at = within(line, character, encoding).ok_or(BadPosition::Inside)?;
+    debug_assert!(at <= line.len(), "a position is in its line, its break excluded");
+    // A line has one character more in front of each of its places, except for the first.
+    let is_beyond = exact && character > 0 && within(line, character - 1, encoding) == Some(at);
+    if is_beyond { Err(BadPosition::Column) } else { Ok(at) }
 }
 
 /// Refuses a position that is beyond the end of the line in which `offset` found it.
 pub(crate) fn verify(text: &[u8], found: usize, position: Position, encoding: Encoding) -> Result<usize, BadPosition> {
     let before = Position { character: position.character.saturating_sub(1), ..position };
-    // A line has one character more in front of each of its places, except for the first.
     let is_beyond = position.character > 0 && offset(text, before, encoding, false) == Ok(found);
     if is_beyond { Err(BadPosition::Column) } else { Ok(found) }
 }

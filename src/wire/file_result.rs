@@ -133,6 +133,7 @@ impl From<&ShownFile> for FileResult {
 
 impl From<&InterruptedFile> for FileResult {
     fn from(file: &InterruptedFile) -> Self {
-        Self { file_path: text(&file.path), class: file.class.map(Class::as_str), ..Self::default() }
+        let (operation, class) = (file.operation.map(str::to_owned), file.class.map(Class::as_str));
+        Self { file_path: text(&file.path), operation, class, ..Self::default() }
     }
 }

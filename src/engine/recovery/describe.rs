@@ -72,16 +72,16 @@ pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<Recove
 
 /// The files of a journal that were not observed.
 pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
-    entries.iter().map(|record| unobserved_file(&record.path)).collect()
+    entries.iter().map(|record| unobserved_file(&record.path, Some(record.change.kind()))).collect()
 }
 
 /// The files of a damaged journal, as far as it still names them.
 pub(in crate::engine) fn of_damaged(state: &StateFolder, id: &str) -> Result<Vec<InterruptedFile>> {
-    Ok(interrupted::named_by_damaged(state, id)?.iter().map(unobserved_file).collect())
+    Ok(interrupted::named_by_damaged(state, id)?.iter().map(|path| unobserved_file(path, None)).collect())
 }
 
-fn unobserved_file(path: &RelPath) -> InterruptedFile {
-    InterruptedFile { path: path.as_path().to_owned(), class: None }
+fn unobserved_file(path: &RelPath, operation: Option<&'static str>) -> InterruptedFile {
+    InterruptedFile { path: path.as_path().to_owned(), operation, class: None }
 }
 
 /// Returns whether an error says nothing about the files, but about the process that looks at them: it may not have so
@@ -107,6 +107,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
     let entries = transaction.journal.entries.iter().zip(classes);
     let file = |(record, class): (&Record, &Class)| InterruptedFile {
         path: record.path.as_path().to_owned(),
+        operation: Some(record.change.kind()),
         class: Some(*class),
     };
     let why = RecoveryReason::Interrupted {

@@ -53,6 +53,8 @@ fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
+    /// What the transaction does to it, in the word of its journal; `None` if the journal is damaged.
+    pub operation: Option<&'static str>,
     /// The class of its entry; `None` if it was not observed, since the transaction cannot be recovered here.
     pub class: Option<Class>,
 }

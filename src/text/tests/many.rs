@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::edit;
-use crate::request::edit::{Anchor, Count, Edit, Matching};
+use crate::request::edit::{Anchor, Count, Edit, Encoding, Matching, Position};
+use crate::text::position;
 
 /// A content that is large enough, with lines that are alike.
 fn content(crlf: bool, end: &str) -> Vec<u8> {
@@ -100,4 +101,47 @@ fn texts_of_many_edits_are_found_in_what_others_inserted() {
     let edited = edit(&base, &edits).unwrap();
     let expected = content(false, &format!("mark{}\n", "x".repeat(400)));
     assert!(edited.splices.apply(&base) == expected);
+}
+
+/// An edit by line and character: the line and the character of both ends, in sixteenths of what there is.
+type SpanChoice = (u16, u16, u16, u16, bool);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn positions_are_those_of_the_whole_text(
+        mark: bool,
+        returns: bool,
+        last in "[a-c]{0,3}",
+        choices in vec(any::<SpanChoice>(), 1..60),
+    ) {
+        let line = |number: usize| format!("{}é𝒳{}\n", "x".repeat(number % 7), "y".repeat(number % 31 * 20));
+        let mut base: String = (0..700).map(line).collect();
+        base = [if mark { "\u{feff}" } else { "" }, &base, if returns { "a\rb\r\n" } else { "" }, &last].concat();
+        let (mut state, mut edits) = (base.clone().into_bytes(), Vec::new());
+        for (line, character, lines, width, strict) in choices {
+            let start = Position { line: usize::from(line % 710), character: usize::from(character % 40) };
+            let end = Position { line: start.line + usize::from(lines % 3), character: usize::from(width % 40) };
+            let at = |position, is_end| {
+                let found = position::offset(&state, position, Encoding::Utf16, is_end && !strict);
+                found.and_then(|at| if strict { position::verify(&state, at, position, Encoding::Utf16) } else { Ok(at) })
+            };
+            let range = at(start, false).and_then(|start| Ok(start..at(end, true)?)).ok();
+            let anchor = Anchor::Span { start, end, encoding: Encoding::Utf16, strict };
+            edits.push(Edit { anchor, replacement: "1\n𝒳2".into() });
+            let made = edit(base.as_bytes(), &edits);
+            match range.filter(|range| range.start <= range.end) {
+                Some(range) => {
+                    state.splice(range, "1\n𝒳2".bytes());
+                    let made = made.map_err(|refused| TestCaseError::fail(refused.message))?;
+                    prop_assert!(made.splices.apply(base.as_bytes()) == state, "the new content differs");
+                }
+                None => {
+                    prop_assert!(made.is_err());
+                    edits.pop();
+                }
+            }
+        }
+    }
 }

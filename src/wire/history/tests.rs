@@ -56,8 +56,8 @@ fn what_was_interrupted_is_one_object() {
             running: false,
             owner: "someone".into(),
             files: vec![
-                InterruptedFile { path: "a".into(), class: Some(Class::Done) },
-                InterruptedFile { path: "b".into(), class: None },
+                InterruptedFile { path: "a".into(), operation: Some("edit"), class: Some(Class::Done) },
+                InterruptedFile { path: "b".into(), operation: None, class: None },
             ],
             action: report::RecoveryAction::Forward,
             why: report::RecoveryReason::NoJournal,
@@ -76,7 +76,7 @@ fn what_was_interrupted_is_one_object() {
         "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
         {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",
          "reason": "it never came to its journal; step",
-         "file_results": [{"file_path": "a", "class": "done"}, {"file_path": "b"}]}]});
+         "file_results": [{"file_path": "a", "operation": "edit", "class": "done"}, {"file_path": "b"}]}]});
     assert_eq!(to_value(StatusJson::new(&status, |_| "step".to_owned())).unwrap(), expected);
     let list = KeptList::from(&[folder][..]);
     assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
@@ -84,13 +84,13 @@ fn what_was_interrupted_is_one_object() {
     let recovered = report::Recovered {
         required: true,
         remarks: vec!["r".into()],
-        files: vec![InterruptedFile { path: "a".into(), class: Some(Class::Before) }],
+        files: vec![InterruptedFile { path: "a".into(), operation: Some("edit"), class: Some(Class::Before) }],
         kept: vec![kept()],
         ..report::Recovered::new("t2", report::RecoveryAction::RolledBack, report::RecoveryReason::NoJournal)
     };
     let expected = json!({"success": true, "recovered": [
         {"transaction_id": "t2", "action": "rolled_back", "required": true,
          "reason": "it never came to its journal; r",
-         "file_results": [{"file_path": "a", "class": "before"}], "kept": [content]}]});
+         "file_results": [{"file_path": "a", "operation": "edit", "class": "before"}], "kept": [content]}]});
     assert_eq!(to_value(Recovery::new(&[recovered], NextStep::to_string)).unwrap(), expected);
 }

@@ -78,6 +78,8 @@ pub(super) fn killed_with(here: Workspace, key: Option<&str>) -> (Workspace, Str
     child.wait().unwrap();
     assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
     let status = here.run(&["status", "--json"]).json();
+    let files = status["interrupted"][0]["file_results"].as_array().unwrap();
+    assert!(files.len() == 5 && files.iter().all(|file| file["operation"] == "edit"), "{files:?}");
     let id = status["interrupted"][0]["transaction_id"].as_str().unwrap().to_owned();
     (here, id)
 }
