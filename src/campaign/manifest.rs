@@ -22,7 +22,8 @@ pub(crate) struct Manifest {
     pub(crate) options: Vec<String>,
 }
 
-/// What is done in each workspace. Texts may have `{{NAME}}` in them, for a variable of the workspace.
+/// What is done in each workspace. Texts of a plan and of a search may have `{{NAME}}` in them, for a variable of the
+/// workspace; commands have the variables in their environment, where no shell reads them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum CampaignAction {

@@ -27,11 +27,11 @@ use crate::fs::records::{self, LineFile, LineWriter};
 use crate::limits;
 pub(crate) use manifest::{CampaignAction, Manifest};
 pub(crate) use page::page;
-pub(crate) use pool::{Pace, Worked, work};
-pub(crate) use progress::{CampaignProgress, WorkspaceState};
+pub(crate) use pool::{Pace, work};
+pub(crate) use progress::{CampaignProgress, DueWorkspace, WorkspaceState};
 pub(crate) use report::{Attempt, AttemptOutcome};
 pub(crate) use shards::{ShardBy, of as shards_of};
-pub(crate) use work::{CampaignTask, Worker, plan_of};
+pub(crate) use work::{CampaignTask, Worker, plan_of, query_of, variable_in};
 pub(crate) use workspaces::{PlannedWorkspace, listed};
 
 /// What was planned.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Attempt, Campaign, CampaignProgress, WorkspaceState};
 use crate::error::Result;
+use crate::path::is_escaped;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
@@ -89,8 +90,8 @@ fn text(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // It would change the direction of what follows.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            // It would change the direction of what follows, or is not shown.
+            _ if is_escaped(character) => {
                 let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
             }
             _ => escaped.push(character),

@@ -1,13 +1,13 @@
 //! Makes attempts on this machine, several at a time.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attempt, Worker};
+use super::{Attempt, DueWorkspace, Worker};
 use crate::cancel::CancelToken;
-use crate::error::Result;
+use crate::error::Error;
 use crate::fs::records::LineWriter;
 
 /// How fast to go, and when to stop.
@@ -22,7 +22,7 @@ pub(crate) struct Pace {
 }
 
 /// What came of the attempts.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Worked {
     /// The number of attempts.
     pub(crate) attempts: usize,
@@ -30,26 +30,42 @@ pub(crate) struct Worked {
     pub(crate) failures: usize,
     /// True if there were to be more.
     pub(crate) is_stopped: bool,
+    /// Why a report could not be written, or an attempt not be begun. An attempt that was made stays.
+    pub(crate) broken: Option<Error>,
 }
 
-/// Makes an attempt in each of these workspaces, in their order, and reports each before the next is begun. Workspaces
-/// come with whether a transaction was reported of them. An error is one of the campaign's folder; what was reported
-/// before stays.
+/// Makes an attempt in each of these workspaces, in their order, and reports each before the next is begun.
 pub(crate) fn work(
     worker: &Worker<'_>,
-    workspaces: &[(usize, bool)],
+    workspaces: &[DueWorkspace],
     pace: Pace,
     reports: &mut LineWriter,
     cancel: &CancelToken,
     told: &(dyn Fn(&Attempt) + Sync),
-) -> Result<Worked> {
+) -> Worked {
     let (next, failures, attempts) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let is_over = AtomicBool::new(false);
-    let state = Mutex::new((reports, Ok(())));
+    let (reports, broken) = (Mutex::new(reports), Mutex::new(None));
     let start = Mutex::new(Instant::now());
     let may_go_on = || {
         let failed = failures.load(Ordering::Relaxed);
-        !cancel.is_cancelled() && !is_over.load(Ordering::Relaxed) && pace.stop_after.is_none_or(|most| failed < most)
+        let is_broken = broken.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        !cancel.is_cancelled() && !is_broken && pace.stop_after.is_none_or(|most| failed < most)
+    };
+    let report = |attempt: &Attempt| {
+        let line = attempt.line()?;
+        reports.lock().unwrap_or_else(PoisonError::into_inner).add(&line)
+    };
+    let one = |due: DueWorkspace| {
+        let begun = worker.begun(due.index)?;
+        if due.has_report {
+            report(&begun)?;
+        }
+        let attempt = worker.attempt(begun, due.was_done)?;
+        attempts.fetch_add(1, Ordering::Relaxed);
+        failures.fetch_add(usize::from(attempt.has_failed()), Ordering::Relaxed);
+        report(&attempt)?;
+        told(&attempt);
+        Ok(())
     };
     let go = || {
         while may_go_on() {
@@ -57,23 +73,9 @@ pub(crate) fn work(
             if !may_go_on() {
                 break;
             }
-            let Some((index, was_done)) = workspaces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-            let attempt = worker.attempt(*index, *was_done);
-            let (reports, failure) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
-            let reported = attempt.and_then(|attempt| {
-                reports.add(&attempt.line()?)?;
-                Ok(attempt)
-            });
-            match reported {
-                Ok(attempt) => {
-                    attempts.fetch_add(1, Ordering::Relaxed);
-                    failures.fetch_add(usize::from(attempt.has_failed()), Ordering::Relaxed);
-                    told(&attempt);
-                }
-                Err(error) => {
-                    is_over.store(true, Ordering::Relaxed);
-                    *failure = Err(error);
-                }
+            let Some(due) = workspaces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            if let Err(error) = one(*due) {
+                broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         }
     };
@@ -84,10 +86,9 @@ pub(crate) fn work(
         }
         go();
     });
-    let (_, failure) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failure?;
+    let broken = broken.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (attempts, failures) = (attempts.into_inner(), failures.into_inner());
-    Ok(Worked { attempts, failures, is_stopped: attempts < workspaces.len() })
+    Worked { attempts, failures, is_stopped: attempts < workspaces.len(), broken }
 }
 
 /// Waits until the next attempt may start, and sets the time for the one after it.

@@ -6,6 +6,9 @@ use super::{Attempt, AttemptOutcome, Campaign};
 use crate::error::Result;
 use crate::fs::records;
 
+/// The most rounds: a report of a later one is none.
+const ROUNDS: u32 = 1 << 20;
+
 /// What is true of a workspace, as far as it was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkspaceState {
@@ -19,6 +22,16 @@ pub(crate) enum WorkspaceState {
     },
     /// It is done, and its undo failed.
     UndoFailed,
+}
+
+/// A workspace in which an attempt is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DueWorkspace {
+    pub(crate) index: usize,
+    /// True if a transaction of it was reported.
+    pub(crate) was_done: bool,
+    /// True if anything was: that it is begun once more must be reported before.
+    pub(crate) has_report: bool,
 }
 
 /// What counts of the reports of a workspace.
@@ -63,13 +76,25 @@ impl CampaignProgress {
         let mut progress = Self { last, codes: Vec::new(), attempts: 0, damaged: 0, round: 0 };
         let mut numbers = HashMap::new();
         for path in campaign.reports()? {
-            records::each_line(&path, |line| {
+            // Those that were begun, and of which this file says no more.
+            let mut begun = HashMap::new();
+            records::each_line(&path, |line, _| {
                 match serde_json::from_slice::<Attempt>(line) {
-                    Ok(attempt) if attempt.workspace < progress.last.len() => progress.add(attempt, &mut numbers),
-                    _ => progress.damaged += 1,
+                    Ok(attempt) if !progress.may_have(&attempt) => progress.damaged += 1,
+                    Ok(attempt) if attempt.outcome == AttemptOutcome::Begun => {
+                        begun.insert(attempt.workspace, attempt.round);
+                    }
+                    Ok(attempt) => {
+                        begun.remove(&attempt.workspace);
+                        progress.add(attempt, &mut numbers);
+                    }
+                    Err(_) => progress.damaged += 1,
                 }
                 Ok(())
             })?;
+            for (index, round) in begun {
+                progress.leave_open(index, round);
+            }
         }
         progress.count_failures(campaign)?;
         Ok(progress)
@@ -96,13 +121,31 @@ impl CampaignProgress {
         Ok(())
     }
 
+    /// Returns whether this can be a report of the campaign.
+    fn may_have(&self, attempt: &Attempt) -> bool {
+        attempt.workspace < self.last.len() && attempt.round <= ROUNDS
+    }
+
+    /// Of an attempt that was begun nothing more is reported: it may have come to any end, unless another one in its round
+    /// came to a good one.
+    fn leave_open(&mut self, index: usize, round: u32) {
+        self.round = self.round.max(round);
+        let last = &mut self.last[index];
+        let is_open = round > last.round || round == last.round && last.outcome <= Some(AttemptOutcome::Failed);
+        if is_open {
+            (last.round, last.outcome) = (round, Some(AttemptOutcome::Begun));
+        }
+    }
+
     /// Passes the reports that count to `each`, the oldest first; of a workspace there may be several that say the same.
+    /// One without a report, or of which nothing is there, has none.
     pub(crate) fn each_last(&self, campaign: &Campaign, mut each: impl FnMut(Attempt)) -> Result<()> {
         for path in campaign.reports()? {
-            records::each_line(&path, |line| {
+            records::each_line(&path, |line, _| {
                 if let Ok(attempt) = serde_json::from_slice::<Attempt>(line)
                     && let Some(last) = self.last.get(attempt.workspace)
                     && (last.round, last.outcome) == (attempt.round, Some(attempt.outcome))
+                    && self.state(attempt.workspace) != WorkspaceState::Unreported
                 {
                     each(attempt);
                 }
@@ -142,7 +185,7 @@ impl CampaignProgress {
     pub(crate) fn state(&self, index: usize) -> WorkspaceState {
         let last = self.last[index];
         match last.outcome {
-            None => WorkspaceState::Unreported,
+            None | Some(AttemptOutcome::Begun | AttemptOutcome::NotDone) => WorkspaceState::Unreported,
             Some(AttemptOutcome::Done) => WorkspaceState::Done,
             Some(AttemptOutcome::NothingToDo) => WorkspaceState::NothingToDo,
             Some(AttemptOutcome::Undone) => WorkspaceState::Undone,
@@ -153,9 +196,15 @@ impl CampaignProgress {
         }
     }
 
-    /// Returns whether a transaction was reported of a workspace.
-    pub(crate) fn was_done(&self, index: usize) -> bool {
-        self.last[index].was_done
+    /// The workspaces of which this is true.
+    pub(crate) fn due(&self, is_it: impl Fn(WorkspaceState) -> bool) -> Vec<DueWorkspace> {
+        (0..self.last.len()).filter(|index| is_it(self.state(*index))).map(|index| self.due_at(index)).collect()
+    }
+
+    /// A workspace, for an attempt.
+    pub(crate) fn due_at(&self, index: usize) -> DueWorkspace {
+        let LastReport { outcome, was_done, .. } = self.last[index];
+        DueWorkspace { index, was_done, has_report: outcome.is_some() }
     }
 
     /// The number of workspaces of which this is true.
@@ -174,18 +223,18 @@ impl CampaignProgress {
         &self.codes
     }
 
-    /// The round of what is to be changed, or, where all is to be done `again`, of a new one.
+    /// The round of what is to be changed; a new one where that is to be done `again`, or after an undo.
     pub(crate) fn round_of_change(&self, again: bool) -> u32 {
-        match self.round {
-            round if is_change(round) => round,
-            round if again || round == 0 => round + 1,
-            round => round - 1,
+        match is_change(self.round) {
+            true if again => self.round + 2,
+            true => self.round,
+            false => self.round + 1,
         }
     }
 
     /// The round of what is to be undone.
     pub(crate) fn round_of_undo(&self) -> u32 {
-        self.round + self.round % 2
+        (self.round + self.round % 2).max(2)
     }
 }
 

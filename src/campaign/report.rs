@@ -4,13 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// How an attempt ended; of two in one round the later one here counts.
+/// How an attempt ended; of several in one round the last one here counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AttemptOutcome {
+    /// It was begun, where there was a report already. Without a report after it, it may have come to any end.
+    Begun,
     /// It failed; see `error_code`.
     Failed,
-    /// Nothing that the change is about is there, or there is nothing to undo.
+    /// There was nothing to undo.
+    NotDone,
+    /// Nothing that the change is about is there.
     NothingToDo,
     /// A transaction is committed.
     Done,
@@ -22,7 +26,9 @@ impl AttemptOutcome {
     /// The word in reports.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
+            Self::Begun => "begun",
             Self::Failed => "failed",
+            Self::NotDone => "not_done",
             Self::NothingToDo => "nothing_to_do",
             Self::Done => "done",
             Self::Undone => "undone",

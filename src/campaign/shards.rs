@@ -63,6 +63,9 @@ pub(crate) fn of(
         }
         ShardBy::Owners(file) => {
             let owners = owners(&read(&root.join(file))?)?;
+            for path in owners.values().flatten() {
+                check_part(root, path)?;
+            }
             owners.into_iter().map(|(owner, paths)| shard(&owner, paths)).collect()
         }
     };
@@ -73,24 +76,10 @@ pub(crate) fn of(
     Ok(shards)
 }
 
-/// What is in a folder, so many levels below: folders of the last level, and files above. Hidden names are left out.
+/// The parts of a workspace, so many levels below its root, by name.
 fn names(root: &Path, levels: usize) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut folders = vec![(root.to_owned(), 0)];
-    while let Some((folder, level)) = folders.pop() {
-        let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        for path in records::folders_in(&folder)?.into_iter().filter(|path| !is_hidden(path)) {
-            if level + 1 < levels {
-                folders.push((path, level + 1));
-            } else {
-                found.push(path);
-            }
-        }
-        found.extend(records::files_in(&folder)?.into_iter().filter(|path| !is_hidden(path)));
-    }
-    found.sort_unstable();
     let relative = |path: &Path| path.strip_prefix(root).ok()?.to_str().map(str::to_owned);
-    found.iter().map(|path| relative(path).ok_or_else(|| not_utf8(path))).collect()
+    records::levels_of(root, levels)?.iter().map(|path| relative(path).ok_or_else(|| not_utf8(path))).collect()
 }
 
 fn not_utf8(path: &Path) -> Error {
@@ -118,6 +107,16 @@ fn owners(bytes: &[u8]) -> Result<BTreeMap<String, Vec<String>>> {
         owners.entry(owner.to_owned()).or_default().push(path.to_owned());
     }
     Ok(owners)
+}
+
+/// Refuses what is not there, and what is reached through a symlink: it would be in another part, too.
+fn check_part(root: &Path, path: &str) -> Result<()> {
+    let named = root.join(path);
+    if records::real(&named) == Some(named.clone()) {
+        return Ok(());
+    }
+    let message = format!("the owners name {path}, which is not there, or is no path in the root without a symlink");
+    Err(Error::new(ErrorKind::ValidationFailed, message).at(named))
 }
 
 fn contains(folder: &str, path: &str) -> bool {
@@ -152,11 +151,14 @@ mod tests {
     #[test]
     fn a_workspace_is_divided_by_folders_numbers_and_owners() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["a/x", "a/y", "b/z", ".git"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["a/x", "a/y", "b/z", ".git", "built/x"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
         }
-        std::fs::write(folder.path().join("file"), "").unwrap();
-        let workspace = PlannedWorkspace { name: "w".into(), ..PlannedWorkspace::at(folder.path().to_str().unwrap()) };
+        std::fs::write(root.join("file"), "").unwrap();
+        std::fs::write(root.join(".gitignore"), "built\n").unwrap();
+        std::os::unix::fs::symlink("a", root.join("link")).unwrap();
+        let workspace = PlannedWorkspace { name: "w".into(), ..PlannedWorkspace::at(root.to_str().unwrap()) };
         let owners = "# all\na/x @one # them\nb @two\nfile @one\n\nnobody\n";
         let of = |by: &str| {
             let shards = of(&workspace, &by.parse().unwrap(), |_| Ok(owners.as_bytes().to_vec())).unwrap();
@@ -169,8 +171,9 @@ mod tests {
         for wrong in ["", "folder:0", "count", "count:x", "owners:"] {
             assert!(wrong.parse::<ShardBy>().is_err(), "{wrong}");
         }
-        for wrong in ["*.rs @one", "a @one\na/x @two"] {
-            assert!(super::owners(wrong.as_bytes()).is_err(), "{wrong}");
+        for wrong in ["*.rs @one", "a @one\na/x @two", "nowhere @one", "link @one", "link/x @one", "../w @one"] {
+            let shards = super::of(&workspace, &ShardBy::Owners("O".into()), |_| Ok(wrong.as_bytes().to_vec()));
+            assert!(shards.is_err(), "{wrong}");
         }
     }
 

@@ -25,7 +25,12 @@ pub(super) fn filled(text: &str, variables: &BTreeMap<String, String>) -> String
     filled
 }
 
-/// The same for each text of a JSON value. Names of fields stay as they are.
+/// A variable that a text has in it.
+pub(super) fn first_in(text: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+    variables.keys().find(|name| text.contains(&format!("{{{{{name}}}}}"))).cloned()
+}
+
+/// Fills in each text of a JSON value. Names of fields stay as they are.
 pub(super) fn fill(value: &mut Value, variables: &BTreeMap<String, String>) {
     match value {
         Value::String(text) => *text = filled(text, variables),

@@ -1,7 +1,7 @@
 //! One attempt in one workspace: a process of this program, and its answer.
 
 use std::ffi::OsStr;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
@@ -14,6 +14,7 @@ use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{input, records};
 use crate::limits;
+use crate::replace::Query;
 
 /// The exit status for nothing to do.
 const NOTHING_TO_DO: i32 = 9;
@@ -21,14 +22,8 @@ const NOTHING_TO_DO: i32 = 9;
 /// The code of an attempt whose process ended without an answer.
 const NO_ANSWER: &str = "NO_ANSWER";
 
-/// The code of a command that was to print a plan, and failed.
-const PLAN_COMMAND_FAILED: &str = "PLAN_COMMAND_FAILED";
-
 /// The code of an undo for whose transaction there is neither an undo nor the transaction.
 const UNKNOWN_TRANSACTION: &str = "UNKNOWN_TRANSACTION";
-
-/// The most bytes of what a failed command said that are reported.
-const SAID: usize = 1000;
 
 /// What is to be done in each workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +60,18 @@ enum Came {
     Answer(ChildAnswer, Option<i32>),
     /// There is no plan for this workspace.
     NoPlan,
+    /// There is nothing to undo.
+    NotDone,
     /// No answer: a code, why, and whether the same may succeed later.
     Failed(&'static str, String, bool),
+}
+
+/// A command of the program, in the parts between which the key is put.
+#[derive(Debug)]
+struct ChangeCommand {
+    name_and_options: Vec<String>,
+    words: Vec<String>,
+    stdin: Vec<u8>,
 }
 
 /// What counts of an answer.
@@ -99,21 +104,13 @@ struct ChildFinding {
 }
 
 impl Worker<'_> {
-    /// Makes one attempt. `was_done` tells that a transaction of it was reported.
-    pub(crate) fn attempt(&self, index: usize, was_done: bool) -> Result<Attempt> {
-        let workspace = self.campaign.workspace(index)?;
-        let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
-        let clock = Instant::now();
-        let came = match self.task {
-            CampaignTask::Change { again } => self.change(&workspace, again),
-            CampaignTask::Undo { rebase } => self.undo(&workspace, rebase, was_done),
-        };
-        let came = came.unwrap_or_else(|error| Came::Failed(error.kind().code(), error.message().to_owned(), false));
-        let mut attempt = Attempt {
+    /// What is reported of an attempt that is begun.
+    pub(super) fn begun(&self, index: usize) -> Result<Attempt> {
+        Ok(Attempt {
             workspace: index,
-            name: workspace.name,
+            name: self.campaign.workspace(index)?.name,
             round: self.round,
-            outcome: AttemptOutcome::NothingToDo,
+            outcome: AttemptOutcome::Begun,
             transaction_id: None,
             files_edited: 0,
             already_applied: false,
@@ -122,12 +119,26 @@ impl Worker<'_> {
             file_path: None,
             files: None,
             retryable: false,
-            started,
-            seconds: clock.elapsed().as_secs_f64(),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+            seconds: 0.0,
             worker: self.name.clone(),
+        })
+    }
+
+    /// Makes an attempt that is begun. `was_done` tells that a transaction of it was reported.
+    pub(super) fn attempt(&self, begun: Attempt, was_done: bool) -> Result<Attempt> {
+        let workspace = self.campaign.workspace(begun.workspace)?;
+        let clock = Instant::now();
+        let came = match self.task {
+            CampaignTask::Change { again } => self.change(&workspace, again),
+            CampaignTask::Undo { rebase } => self.undo(&workspace, rebase, was_done),
         };
+        let came = came.unwrap_or_else(|error| Came::Failed(error.kind().code(), error.message().to_owned(), false));
+        let mut attempt =
+            Attempt { outcome: AttemptOutcome::NothingToDo, seconds: clock.elapsed().as_secs_f64(), ..begun };
         match came {
             Came::NoPlan => {}
+            Came::NotDone => attempt.outcome = AttemptOutcome::NotDone,
             Came::Failed(code, error, retryable) => {
                 attempt.outcome = AttemptOutcome::Failed;
                 (attempt.error_code, attempt.error, attempt.retryable) =
@@ -159,50 +170,43 @@ impl Worker<'_> {
     }
 
     fn change(&self, workspace: &PlannedWorkspace, again: bool) -> Result<Came> {
-        let variables = workspace.variables();
-        let fill = |text: &str| template::filled(text, &variables);
-        let mut command = self.program(workspace);
-        let mut stdin = None;
-        let paths = || workspace.paths.iter();
-        match &self.campaign.manifest.action {
-            CampaignAction::Apply { template: false } if workspace.paths.is_empty() => {
-                command.arg("apply").arg(self.campaign.plan());
-            }
-            CampaignAction::Apply { .. } => {
-                let bytes = input::read_file(&self.campaign.plan(), limits::REQUEST_BYTES)?;
-                stdin = plan_of(&bytes, workspace)?;
-                command.args(["apply", "-"]);
-            }
-            CampaignAction::PlanCommand { command: printer } => {
-                match Self::printed(&fill(printer), workspace)? {
-                    Ok(bytes) => stdin = plan_of(&bytes, workspace)?,
-                    Err(came) => return Ok(came),
-                }
-                command.args(["apply", "-"]);
-            }
-            CampaignAction::Replace { arguments, .. } => {
-                command.args(["replace", "--if-missing", "skip"]).args(arguments);
-            }
-            CampaignAction::Run { .. } => {
-                command.arg("run").args(paths().flat_map(|path| ["--only".to_owned(), path.clone()]));
-            }
-        }
+        let Some(change) = self.command_of_change(workspace)? else { return Ok(Came::NoPlan) };
         let key = key(&self.campaign.manifest.id, workspace);
-        command.args(["--campaign", &key, "--idempotency-key", &key]).args(again.then_some("--again"));
-        match &self.campaign.manifest.action {
-            CampaignAction::Replace { pattern, replacement, .. } => {
-                command.args(["--", &fill(pattern), &fill(replacement)]).args(paths());
+        let mut command = self.program(workspace);
+        command.args(change.name_and_options).args(["--campaign", &key, "--idempotency-key", &key]);
+        command.args(again.then_some("--again")).args(change.words);
+        answered(command, &change.stdin)
+    }
+
+    /// The command that makes the change in a workspace; `None` if the plan has nothing for it.
+    fn command_of_change(&self, workspace: &PlannedWorkspace) -> Result<Option<ChangeCommand>> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let paths = || workspace.paths.iter().cloned();
+        let (name_and_options, words, stdin) = match &self.campaign.manifest.action {
+            CampaignAction::Apply { template } => {
+                let plan = input::read_file(&self.campaign.plan(), limits::REQUEST_BYTES)?;
+                let plan = if *template { plan_of(&plan, workspace)? } else { Some(plan) };
+                let Some(plan) = plan else { return Ok(None) };
+                (owned(&["apply", "-"]), Vec::new(), plan)
             }
-            CampaignAction::Run { command: shell } => {
-                command.args(["--", "sh", "-c", &fill(shell)]);
+            CampaignAction::PlanCommand { command } => {
+                (owned(&["apply", "--plan-command", command]), Vec::new(), Vec::new())
             }
-            CampaignAction::Apply { template: false } if workspace.paths.is_empty() => {}
-            CampaignAction::Apply { .. } | CampaignAction::PlanCommand { .. } => {
-                let Some(plan) = stdin else { return Ok(Came::NoPlan) };
-                return answered(command, &plan);
+            CampaignAction::Replace { pattern, replacement, arguments } => {
+                let variables = workspace.variables();
+                let query = query_of(pattern, replacement, workspace);
+                let mut options = owned(&["replace", "--if-missing", "skip"]);
+                options.extend(arguments.iter().map(|argument| template::filled(argument, &variables)));
+                let words = owned(&["--", &query.pattern, &query.replacement]).into_iter().chain(paths());
+                (options, words.collect(), Vec::new())
             }
-        }
-        answered(command, b"")
+            CampaignAction::Run { command } => {
+                let mut options = owned(&["run"]);
+                options.extend(paths().flat_map(|path| ["--only".to_owned(), path]));
+                (options, owned(&["--", "sh", "-c", command]), Vec::new())
+            }
+        };
+        Ok(Some(ChangeCommand { name_and_options, words, stdin }))
     }
 
     fn undo(&self, workspace: &PlannedWorkspace, rebase: bool, was_done: bool) -> Result<Came> {
@@ -224,7 +228,7 @@ impl Worker<'_> {
                 Ok(Came::Answer(answer, None))
             }
             Came::Answer(..) if was_done => Ok(came),
-            Came::Answer(..) => Ok(Came::NoPlan),
+            Came::Answer(..) => Ok(Came::NotDone),
             other => Ok(other),
         }
     }
@@ -232,9 +236,7 @@ impl Worker<'_> {
     /// The start of each command.
     fn program(&self, workspace: &PlannedWorkspace) -> Command {
         let mut command = Command::new(&self.program);
-        let variables = workspace.variables();
-        command.args(["--root", &workspace.root, "--json", "--quiet"]);
-        command.args(self.campaign.manifest.options.iter().map(|option| template::filled(option, &variables)));
+        command.args(["--root", &workspace.root, "--json", "--quiet"]).args(&self.campaign.manifest.options);
         Self::at_home(&mut command, workspace);
         command
     }
@@ -246,26 +248,10 @@ impl Worker<'_> {
         }
         command.envs(workspace.vars.iter().map(|(name, value)| (format!("TXEDIT_VAR_{name}"), value)));
         command.env("TXEDIT_WORKSPACE", &workspace.name);
+        // A signal of the keyboard ends the campaign, and not what is at work.
+        command.process_group(0);
         // That of the workspace in which the campaign is run.
         command.env_remove("TXEDIT_STATE_DIR");
-    }
-
-    /// What a command prints; or what came of it instead.
-    fn printed(shell: &str, workspace: &PlannedWorkspace) -> Result<std::result::Result<Vec<u8>, Came>> {
-        if !records::is_folder(Path::new(&workspace.root)) {
-            let message = format!("{} is not a folder", workspace.root);
-            return Err(Error::new(ErrorKind::ValidationFailed, message));
-        }
-        let mut command = Command::new("sh");
-        command.args(["-c", shell]);
-        Self::at_home(&mut command, workspace);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let output = command.output().map_err(|e| Error::io("run", "sh", e))?;
-        if output.status.success() {
-            return Ok(Ok(output.stdout));
-        }
-        let said = String::from_utf8_lossy(&output.stderr[output.stderr.len().saturating_sub(SAID)..]).into_owned();
-        Ok(Err(Came::Failed(PLAN_COMMAND_FAILED, format!("`{shell}`: {}: {}", output.status, said.trim()), false)))
     }
 }
 
@@ -295,13 +281,24 @@ pub(crate) fn plan_of(bytes: &[u8], workspace: &PlannedWorkspace) -> Result<Opti
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let plan: Value = serde_json::from_slice(bytes)
+    let mut plan: Value = serde_json::from_slice(bytes)
         .map_err(|e| Error::new(ErrorKind::PatchParseFailed, format!("the plan is not JSON: {e}")))?;
-    let mut plan = plan;
     template::fill(&mut plan, &workspace.variables());
     let part =
         if workspace.paths.is_empty() { Some(plan) } else { shards::part_of(plan, &workspace.paths, &workspace.root)? };
     Ok(part.map(|part| part.to_string().into_bytes()))
+}
+
+/// What is searched for in a workspace.
+pub(crate) fn query_of(pattern: &str, replacement: &str, workspace: &PlannedWorkspace) -> Query {
+    let variables = workspace.variables();
+    let [pattern, replacement] = [pattern, replacement].map(|text| template::filled(text, &variables));
+    Query { pattern, replacement, ..Query::default() }
+}
+
+/// A variable of the workspace that a command has in it.
+pub(crate) fn variable_in(command: &str, workspace: &PlannedWorkspace) -> Option<String> {
+    template::first_in(command, &workspace.variables())
 }
 
 /// Runs a command to its end, and reads its answer.

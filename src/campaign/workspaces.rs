@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::records;
 
+/// The most bytes of a workspace's name and values together: they are passed on in the environment.
+const VALUES: usize = 32 << 10;
+
 /// A workspace, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,24 +44,24 @@ impl PlannedWorkspace {
 }
 
 /// The workspaces that are given: folders, patterns of folders, and files with a list: a path on each line, or a JSON
-/// object. Relative paths start at `current`. `stdin` is what `-` stands for.
+/// object. `absolute` tells where relative paths start; `-` is read, too.
 pub(crate) fn listed(
     given: &[PathBuf],
-    current: &Path,
+    absolute: impl Fn(&Path) -> PathBuf,
     read: impl Fn(&Path) -> Result<Vec<u8>>,
 ) -> Result<Vec<PlannedWorkspace>> {
     let mut list = Vec::new();
     for given in given {
-        let path = current.join(given);
+        let path = absolute(given);
         if given.as_os_str() != "-" && records::is_folder(&path) {
             list.push(PlannedWorkspace::at(text(given)?));
         } else if given.as_os_str() != "-" && has_pattern(text(given)?) && path.symlink_metadata().is_err() {
-            list.extend(folders(text(given)?, current)?);
+            list.extend(folders(text(given)?, &absolute)?);
         } else {
             list.extend(lines(&read(given)?, given)?);
         }
     }
-    checked(list, current)
+    checked(list, &absolute)
 }
 
 fn text(path: &Path) -> Result<&str> {
@@ -77,6 +80,7 @@ fn has_pattern(text: &str) -> bool {
 /// The workspaces of a list.
 fn lines(bytes: &[u8], from: &Path) -> Result<Vec<PlannedWorkspace>> {
     let text = std::str::from_utf8(bytes).map_err(|_| refused(format!("{} is not UTF-8", from.display())))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut list = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
@@ -97,7 +101,7 @@ fn lines(bytes: &[u8], from: &Path) -> Result<Vec<PlannedWorkspace>> {
 }
 
 /// The folders that match a pattern, component by component, by name.
-fn folders(pattern: &str, current: &Path) -> Result<Vec<PlannedWorkspace>> {
+fn folders(pattern: &str, absolute: impl Fn(&Path) -> PathBuf) -> Result<Vec<PlannedWorkspace>> {
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     let mut found = vec![start];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -105,7 +109,7 @@ fn folders(pattern: &str, current: &Path) -> Result<Vec<PlannedWorkspace>> {
             for folder in &mut found {
                 folder.push(part);
             }
-            found.retain(|folder| records::is_folder(&current.join(folder)));
+            found.retain(|folder| records::is_folder(&absolute(folder)));
             continue;
         }
         if part == "**" {
@@ -116,7 +120,7 @@ fn folders(pattern: &str, current: &Path) -> Result<Vec<PlannedWorkspace>> {
         let one = one.map_err(|e| refused(format!("{pattern} is not a pattern: {e}")))?;
         let mut next = Vec::new();
         for folder in found {
-            for path in records::folders_in(&current.join(&folder))? {
+            for path in records::folders_in(&absolute(&folder))? {
                 let name = path.file_name().unwrap_or_default();
                 let is_hidden = name.as_encoded_bytes().starts_with(b".") && !part.starts_with('.');
                 if !is_hidden && one.matched(Path::new("/").join(name), false).is_whitelist() {
@@ -132,19 +136,32 @@ fn folders(pattern: &str, current: &Path) -> Result<Vec<PlannedWorkspace>> {
     found.iter().map(|folder| Ok(PlannedWorkspace::at(text(folder)?))).collect()
 }
 
-/// The list with absolute roots; refused if one is there twice, or has not the variables that the others have.
-fn checked(mut list: Vec<PlannedWorkspace>, current: &Path) -> Result<Vec<PlannedWorkspace>> {
-    let (mut roots, mut names) = (BTreeSet::new(), BTreeSet::new());
+/// The list with absolute roots; refused if one is there twice or in another one, or has not the variables that the others
+/// have.
+fn checked(mut list: Vec<PlannedWorkspace>, absolute: impl Fn(&Path) -> PathBuf) -> Result<Vec<PlannedWorkspace>> {
+    let (mut roots, mut names) = (BTreeMap::new(), BTreeSet::new());
     for one in &mut list {
-        let root = current.join(&one.root);
+        let root = absolute(Path::new(&one.root));
         // One that is not there may come: it is reported if it does not.
         let root = records::real(&root).unwrap_or(root);
         text(&root)?.clone_into(&mut one.root);
-        if !roots.insert((one.root.clone(), one.paths.clone())) {
-            return Err(refused(format!("{} is there twice: name each workspace once", one.name)));
+        if let Some(other) = roots.insert(root, one.name.clone()) {
+            let message = format!("{} and {other} are one folder, {}: name each workspace once", one.name, one.root);
+            return Err(refused(message));
         }
         if !names.insert(one.name.clone()) {
             return Err(refused(format!("two workspaces are called {:?}: give one of them another name", one.name)));
+        }
+        let values = one.vars.values().chain([&one.name]);
+        if values.clone().map(String::len).sum::<usize>() > VALUES || values.clone().any(|value| value.contains('\0')) {
+            let message = format!("the name and the values of {} have more than {VALUES} bytes, or a NUL", one.root);
+            return Err(refused(message));
+        }
+    }
+    for (root, name) in &roots {
+        let mut above = root.ancestors().skip(1);
+        if let Some(other) = above.find_map(|folder| roots.get(folder)) {
+            return Err(refused(format!("{name} is in {other}, and would be changed twice: name one of them")));
         }
     }
     let Some(first) = list.first() else { return Err(refused("there is no workspace: name at least one".to_owned())) };
@@ -173,7 +190,7 @@ mod tests {
 
     fn of(given: &[&str], current: &Path, list: &str) -> Result<Vec<PlannedWorkspace>> {
         let given: Vec<_> = given.iter().map(PathBuf::from).collect();
-        listed(&given, current, |_| Ok(list.as_bytes().to_vec()))
+        listed(&given, |path| current.join(path), |_| Ok(list.as_bytes().to_vec()))
     }
 
     #[test]
@@ -194,6 +211,10 @@ mod tests {
         assert_eq!(names(&["one/[a-b]"], ""), [at("one/a"), at("one/b")]);
         let list = "# a comment\none/a\n\n{\"root\": \"two/a\", \"name\": \"n\"}\n";
         assert_eq!(names(&["-"], list), [at("one/a"), ("n".to_owned(), at("two/a").1)]);
+        let long = format!("{{\"root\": \"one/a\", \"name\": \"{}\"}}", "x".repeat(40_000));
+        for list in ["one\none/a\n", &long] {
+            assert!(of(&["-"], &current, list).is_err(), "{list}");
+        }
         for (given, list) in [("no*", ""), ("**/a", ""), ("-", "one/a\none/../one/a\n"), ("-", ""), ("-", "{\"x\": 1}")]
         {
             assert_eq!(of(&[given], &current, list).unwrap_err().kind(), ErrorKind::ValidationFailed, "{given} {list}");

@@ -58,6 +58,11 @@ pub(super) fn globs(of_file: Vec<DeniedGlob>, common: &Common) -> Result<Vec<Den
     Ok(all)
 }
 
+/// The globs of the environment, as they stand there.
+pub(super) fn of_environment() -> Vec<String> {
+    env::var_os(VARIABLE).map(|globs| between_colons(&globs.to_string_lossy())).unwrap_or_default()
+}
+
 /// The globs between colons; a colon after a backslash is part of a glob.
 fn between_colons(globs: &str) -> Vec<String> {
     let (mut all, mut chars) = (vec![String::new()], globs.chars());

@@ -42,7 +42,7 @@ fn at(root: Option<&Path>, text: String) -> String {
 }
 
 /// A path as a shell reads it back; what a terminal does not show as it is, as an escape (`$'…'`, POSIX 2024).
-fn shell_word(path: &Path) -> String {
+pub(super) fn shell_word(path: &Path) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
     match path.to_str() {
         Some(word) if word.chars().all(is_plain) => word.to_owned(),

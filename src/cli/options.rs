@@ -147,6 +147,19 @@ impl CommonOptions {
         self.is_named && matches!(self.root, Root::Certain(_))
     }
 
+    /// Refuses an option that names one workspace, for a command about none or many; a variable stays for the others.
+    pub(crate) fn refuse_workspace(&self, why: &str) -> Result<()> {
+        let common = &self.asked.0;
+        let is_typed = |is_there: bool, variable: &str| is_there && env::var_os(variable).is_none();
+        if is_typed(common.root.is_some(), "TXEDIT_ROOT") {
+            return Err(usage("--root", why));
+        }
+        if is_typed(common.state_dir.is_some(), STATE_DIR) {
+            return Err(usage("--state-dir", why));
+        }
+        Ok(())
+    }
+
     /// The options that say how each command works, as they were typed, to be passed on to others.
     pub(crate) fn of_each_command(&self) -> Vec<String> {
         let common = &self.asked.0;
@@ -167,8 +180,9 @@ impl CommonOptions {
         ];
         let valued = valued.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?)));
         let flags = flags.into_iter().filter(|(_, is)| *is).map(|(name, _)| format!("--{name}"));
-        let through = common.through.iter().map(|folder| format!("--through={}", self.current.join(folder).display()));
-        let deny = common.deny.iter().map(|glob| format!("--deny={glob}"));
+        let through = common.through.iter().map(|folder| format!("--through={}", folder.display()));
+        let deny = denied::of_environment().into_iter().chain(common.deny.iter().cloned());
+        let deny = deny.map(|glob| format!("--deny={glob}"));
         valued.chain(flags).chain(through).chain(deny).collect()
     }
 

@@ -70,22 +70,41 @@ impl LineWriter {
     }
 }
 
-/// Passes each line of a file to `each`, without its line feed. What follows the last line feed was cut off.
-pub(crate) fn each_line(path: &Path, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-    let mut reader = BufReader::new(file);
+/// Passes each line of a file to `each`, without its line feed, and with its whole length: of one that is too long only
+/// the beginning. What follows the last line feed was cut off.
+pub(crate) fn each_line(path: &Path, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+    let failed = |e| Error::io("read", path, e);
+    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io("open", path, e))?);
     let mut line = Vec::new();
     loop {
         line.clear();
-        (&mut reader).take(LINE).read_until(b'\n', &mut line).map_err(|e| Error::io("read", path, e))?;
-        match line.pop() {
-            Some(b'\n') => each(&line)?,
-            None => return Ok(()),
-            Some(_) if (line.len() as u64) < LINE - 1 => return Ok(()),
-            Some(_) => {
-                let message = format!("{} has a line of more than {LINE} bytes", path.display());
-                return Err(Error::new(ErrorKind::ValidationFailed, message).at(path));
+        let mut length = (&mut reader).take(LINE).read_until(b'\n', &mut line).map_err(failed)? as u64;
+        if length == LINE && !line.ends_with(b"\n") {
+            match rest_of_line(&mut reader).map_err(failed)? {
+                Some(rest) => length += rest,
+                None => return Ok(()),
             }
+        } else if line.pop() != Some(b'\n') {
+            return Ok(());
+        }
+        each(&line, length - 1)?;
+    }
+}
+
+/// Skips the rest of a line; its length, or `None` if it has no end.
+fn rest_of_line(reader: &mut impl BufRead) -> io::Result<Option<u64>> {
+    let mut skipped = 0;
+    loop {
+        let there = reader.fill_buf()?;
+        if there.is_empty() {
+            return Ok(None);
+        }
+        let end = memchr::memchr(b'\n', there).map(|feed| feed + 1);
+        let passed = end.unwrap_or(there.len());
+        reader.consume(passed);
+        skipped += passed as u64;
+        if end.is_some() {
+            return Ok(Some(skipped));
         }
     }
 }
@@ -103,8 +122,8 @@ impl LineFile {
     /// Finds the lines of a file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let mut starts = vec![0];
-        each_line(path, |line| {
-            starts.push(starts[starts.len() - 1] + line.len() as u64 + 1);
+        each_line(path, |_, length| {
+            starts.push(starts[starts.len() - 1] + length + 1);
             Ok(())
         })?;
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
@@ -132,6 +151,24 @@ impl LineFile {
 /// The files in a folder, by name; none if it is not there.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     names_in(folder).map(|paths| paths.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// Files and folders, so many levels beneath a folder and no files or folders that are ignored or hidden, as a search finds
+/// them: folders of the last level, and files above. Symlinks are none of them.
+pub(crate) fn levels_of(folder: &Path, levels: usize) -> Result<Vec<PathBuf>> {
+    let mut walker = ignore::WalkBuilder::new(folder);
+    let mut found = Vec::new();
+    for entry in walker.max_depth(Some(levels)).require_git(false).build() {
+        let entry =
+            entry.map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot list {}: {e}", folder.display())))?;
+        let kind = entry.file_type();
+        let is_part = kind.is_some_and(|kind| kind.is_file() || kind.is_dir() && entry.depth() == levels);
+        if is_part && entry.depth() > 0 {
+            found.push(entry.into_path());
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// The folders in a folder, by name. Symlinks are followed.
@@ -197,7 +234,7 @@ mod tests {
 
     fn lines(path: &Path) -> Vec<String> {
         let mut lines = Vec::new();
-        each_line(path, |line| {
+        each_line(path, |line, _| {
             lines.push(String::from_utf8_lossy(line).into_owned());
             Ok(())
         })
@@ -217,6 +254,18 @@ mod tests {
         assert!(LineWriter::new(&path).is_err(), "it is there");
         let mut file = LineFile::open(&path).unwrap();
         assert_eq!((file.count(), file.line(1).unwrap(), file.line(0).unwrap()), (2, b"two".to_vec(), b"one".to_vec()));
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_the_beginning_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let long = "x".repeat(3 << 20);
+        fs::write(&path, format!("one\n{long}\ntwo\n{long}")).unwrap();
+        let found: Vec<_> = lines(&path).iter().map(String::len).collect();
+        assert_eq!(found, [3, 1 << 20, 3]);
+        let mut file = LineFile::open(&path).unwrap();
+        assert_eq!((file.count(), file.line(1).unwrap().len(), file.line(2).unwrap()), (3, 3 << 20, b"two".to_vec()));
     }
 
     #[test]

@@ -175,6 +175,9 @@ impl ReplaceGuard {
                     barred => write!(message, "; {barred} files or folders are denied, and were not searched"),
                 };
             }
+            if let Some(warning) = found.warnings.first() {
+                let _ = write!(message, "; not searched: {warning}");
+            }
             return Err(Error::new(ErrorKind::MatchNotFound, message));
         }
         if let Some(most) = self.max_files.filter(|most| files > *most) {

@@ -167,7 +167,7 @@ impl<'a, 'e> Editor<'a, 'e> {
         let replaced = if is_hunk { 1 } else { self.content.differing(&changes) };
         let back = self.content.replace(&changes);
         if let Some(index) = &mut self.index {
-            back.ranges().for_each(|changed| index.look(&self.content, changed));
+            index.update(&self.content, back.ranges());
         }
         self.remember(back);
         Ok(Applied { replaced, lines, match_kind: found.kind })

@@ -50,7 +50,7 @@ impl ContentChanges {
     }
 
     /// The ranges.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
+    pub(super) fn ranges(&self) -> impl ExactSizeIterator<Item = &Range<usize>> {
         self.list.iter().map(|(range, _)| range)
     }
 

@@ -103,7 +103,7 @@ pub(crate) struct CampaignRunArgs {
     pub(crate) folder: CampaignFolderArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
-    /// Do N first, and the others only if none of those failed
+    /// Go on with the others only once none of the first N is left that failed
     #[arg(long, value_name = "N")]
     pub(crate) canary: Option<usize>,
     /// Do once more what was undone
@@ -123,6 +123,9 @@ pub(crate) struct CampaignRetryArgs {
     pub(crate) folder: CampaignFolderArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+    /// Go on with the others only once none of the first N is left that failed
+    #[arg(long, value_name = "N")]
+    pub(crate) canary: Option<usize>,
     /// Also where nothing but a change would let it succeed: something was mended
     #[arg(long)]
     pub(crate) failed: bool,

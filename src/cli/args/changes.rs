@@ -89,7 +89,11 @@ pub(crate) struct KeyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// A plan or a patch, or - for stdin; relative paths in it start at the root
-    pub(crate) plan: PathBuf,
+    #[arg(required_unless_present = "plan_command")]
+    pub(crate) plan: Option<PathBuf>,
+    /// A command of the shell that prints the plan or patch, run in the root; nothing printed is nothing to do
+    #[arg(long, value_name = "CMD", conflicts_with = "plan")]
+    pub(crate) plan_command: Option<String>,
     /// The format [default: detected]
     #[arg(long, value_enum, value_name = "F")]
     pub(crate) format: Option<PatchFormat>,

@@ -201,7 +201,7 @@ Example:
 
 pub(super) const CAMPAIGN_PENDING: &str = "\
 Example:
-  txedit campaign pending rename | xargs -n 10 txedit campaign work rename";
+  txedit campaign pending rename | xargs -r -n 10 txedit campaign work rename";
 
 pub(super) const CAMPAIGN_WORK: &str = "\
 Example:

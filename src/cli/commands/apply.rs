@@ -1,6 +1,7 @@
 //! `txedit apply PLAN|-`.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::transact;
 use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
@@ -9,59 +10,102 @@ use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::dialect::{self, FixChoice, Format, KNOWN, Patch, PatchOptions};
 use crate::engine::Engine;
+use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::input;
 use crate::limits;
 use crate::request::Request;
 use crate::request::edit::Matching;
+use crate::request::fingerprint::made_by;
 use crate::request::validate::{self, PathRule};
 use crate::wire::{self, Shape};
 
+/// The most bytes of what a failed command said that the error repeats.
+const SAID: usize = 1000;
+
 pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    let asked = asked(args);
+    // What a command prints may be another plan now: it is run only if the key is not known.
+    if asked.made_by.is_some()
+        && let Some(report) = told_before(&asked, options)?
+    {
+        return Ok(transact::answer(&report, &asked, "committed", options)?);
+    }
     let mut input = Input::read(&args.input, options)?;
-    input.request.dry_run |= args.input.dry_run;
-    input.request.idempotent = args.idempotent;
-    input.request.again = args.key.again;
-    if let Some(key) = &args.key.idempotency_key {
-        input.request.idempotency_key = Some(key.clone());
-    }
-    input.request.plan_hash = args.plan_hash;
-    input.request.campaign.clone_from(&args.campaign);
     if input.is_nothing() {
-        let report = Engine::nothing(&input.request)?;
-        return Ok(transact::answer(&report, &input.request, "", options)?);
+        let before = if asked.made_by.is_some() { told_before(&asked, options)? } else { None };
+        let report = match before {
+            Some(report) => report,
+            None => Report { nothing_to_do: input.is_blank, ..Engine::nothing(&asked)? },
+        };
+        return Ok(transact::answer(&report, &asked, "committed", options)?);
     }
-    let Input { request, patch } = input;
+    input.request.dry_run |= asked.dry_run;
+    input.request.idempotent = args.idempotent;
+    input.request.idempotency_key = asked.idempotency_key.or(input.request.idempotency_key);
+    let Request { made_by, again, campaign, plan_hash, .. } = asked;
+    let Input { request, patch, .. } = input;
+    let request = Request { made_by, again, campaign, plan_hash, ..request };
     transact::apply(request, Shape::Multi, options).map_err(|failure| explained(failure, patch.as_ref()))
+}
+
+/// What the command line says of the request.
+fn asked(args: &ApplyArgs) -> Request {
+    let key = args.key.idempotency_key.clone();
+    let by = |command: &String| Some(made_by(key.as_deref()?, [&b"plan command"[..], command.as_bytes()]));
+    Request {
+        dry_run: args.input.dry_run,
+        again: args.key.again,
+        plan_hash: args.plan_hash,
+        campaign: args.campaign.clone(),
+        made_by: args.input.plan_command.as_ref().and_then(by),
+        idempotency_key: key,
+        ..Request::default()
+    }
+}
+
+/// The answer, if the key of the request is known.
+fn told_before(asked: &Request, options: &CommonOptions) -> Result<Option<Report>> {
+    let (engine, mut warnings) = (options.engine()?, Vec::new());
+    let known = transact::watched(options, |run| engine.keyed_in_time(asked, &mut warnings, run))?;
+    Ok(known.map(|report| Report { warnings: [warnings, report.warnings].concat(), ..report }))
 }
 
 /// A plan, or a patch in any of the formats.
 pub(super) struct Input {
     pub(super) request: Request,
     pub(super) patch: Option<Patch>,
+    /// True if a command printed nothing.
+    pub(super) is_blank: bool,
 }
 
 impl Input {
-    /// True for the report of a tool that found nothing to fix.
+    /// True for the report of a tool that found nothing to fix, and for a command that printed nothing.
     pub(super) fn is_nothing(&self) -> bool {
-        self.patch.is_some() && self.request.files.is_empty()
+        self.is_blank || self.patch.is_some() && self.request.files.is_empty()
     }
 
     pub(super) fn read(args: &InputArgs, options: &CommonOptions) -> Result<Self, Failure> {
-        let bytes = read_input(&args.plan, options)?;
+        let bytes = match (&args.plan, &args.plan_command) {
+            (Some(plan), _) => read_input(plan, options)?,
+            (None, command) => printed(command.as_deref().unwrap_or_default(), options)?,
+        };
+        if args.plan_command.is_some() && bytes.trim_ascii().is_empty() {
+            return Ok(Self { request: Request::default(), patch: None, is_blank: true });
+        }
         let matching = args.matching.map(Matching::from);
         let Some(format) = format_of(&bytes, args.format)? else {
-            return Ok(Self { request: request(&bytes, matching)?, patch: None });
+            return Ok(Self { request: request(&bytes, matching)?, patch: None, is_blank: false });
         };
         let fixes = if args.unsafe_fixes { FixChoice::Unsafe } else { FixChoice::Safe };
         let mut patch = Patch::read_with(&bytes, PatchOptions { format: Some(format), matching, fixes })?;
         let is_empty = patch.is_empty();
         let request = std::mem::take(&mut patch.request);
         if is_empty {
-            return Ok(Self { request, patch: Some(patch) });
+            return Ok(Self { request, patch: Some(patch), is_blank: false });
         }
         match validate::check(&request, PathRule::AbsoluteOrRelative) {
-            Ok(()) => Ok(Self { request, patch: Some(patch) }),
+            Ok(()) => Ok(Self { request, patch: Some(patch), is_blank: false }),
             Err(error) => Err(explained(Failure::of(request, Shape::Multi)(error), Some(&patch))),
         }
     }
@@ -99,6 +143,20 @@ fn format_of(bytes: &[u8], asked: Option<PatchFormat>) -> Result<Option<Format>>
 /// Reads a plan; its relative paths start from the root, wherever the plan and the current folder are.
 pub(super) fn read_plan(plan: &Path, options: &CommonOptions) -> Result<Request> {
     request(&read_input(plan, options)?, None)
+}
+
+/// What a command prints.
+fn printed(command: &str, options: &CommonOptions) -> Result<Vec<u8>> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).current_dir(options.root()?).stdin(Stdio::null());
+    let output = shell.output().map_err(|e| Error::io("run", "sh", e))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = &output.stderr[output.stderr.len().saturating_sub(SAID)..];
+    let message =
+        format!("the command that prints the plan: {}: {}", output.status, String::from_utf8_lossy(said).trim());
+    Err(Error::new(ErrorKind::ProgramFailed, message))
 }
 
 fn read_input(plan: &Path, options: &CommonOptions) -> Result<Vec<u8>> {

@@ -24,7 +24,7 @@ pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer,
     if input.is_nothing() {
         return Ok(nothing(Report { dry_run: args.input.dry_run, ..Report::default() }, options)?);
     }
-    let Input { mut request, patch } = input;
+    let Input { mut request, patch, .. } = input;
     request.dry_run |= args.input.dry_run;
     let staged = options.engine().and_then(|engine| {
         let id = ids::meant_if_any(args.transaction.as_deref(), IdScope::Open, &engine)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::transact;
 use crate::cli::args::ReplaceArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
 use crate::cli::{exit, report};
 use crate::engine::Run;
@@ -27,6 +27,9 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         regex: args.regex,
         word: args.word,
     };
+    if args.key.again && args.key.idempotency_key.is_none() {
+        return Err(usage("--again", "there is no --idempotency-key whose change could be made again").into());
+    }
     let engine = options.engine()?;
     let root = engine.root().to_owned();
     let is_inside = options.current.starts_with(&root);
@@ -74,8 +77,8 @@ fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Res
         count(found.matches(), "match").replace("matchs", "matches"),
         count(found.files.len(), "file")
     );
-    if report.dry_run {
-        text = report::for_people(report, "", options);
+    if report.dry_run || report.already_applied {
+        text = report::for_people(report, "committed", options);
     } else {
         let _ = match &report.transaction {
             Some(id) => writeln!(text, "committed {}: {extent}", styled(NAME, id)),

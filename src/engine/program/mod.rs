@@ -29,7 +29,7 @@ use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::transaction::retry;
 use crate::engine::view::{OrElse, WorkspaceView};
 use crate::engine::{Engine, Run};
-use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Result};
+use crate::error::{Conflict, Detail, Error, ErrorKind, NextStep, Outcome, Result};
 use crate::limits;
 use crate::request::Request;
 use crate::request::fingerprint::made_by;
@@ -167,7 +167,7 @@ impl Engine {
             let mut found = self.found()?;
             if request.files.is_empty() {
                 // One with its key may have been at work when the program started.
-                return self.keyed(request, warnings, run)?.map_or_else(|| Self::nothing(request), Ok);
+                return self.keyed_in_time(request, warnings, run)?.map_or_else(|| Self::nothing(request), Ok);
             }
             let mut attempt = |attempt| {
                 let begun = self.begin_attempt(request, attempt, &mut found, warnings, run)?;
@@ -232,7 +232,7 @@ impl Engine {
         } else {
             self.recover_own(&found, &mut warnings, run)?;
         }
-        if let Some(report) = self.keyed(&program.asked(), &mut warnings, run)? {
+        if let Some(report) = self.keyed_in_time(&program.asked(), &mut warnings, run)? {
             return retry::telling(Ok(report), warnings);
         }
         let state = StateFolder::ensure(&self.workspace, found)?;
@@ -245,6 +245,11 @@ impl Engine {
                 report.warnings.splice(0..0, warnings);
                 Ok(report)
             }
+            // Another one with its key may have been at work meanwhile, and have made the very changes that are in the way.
+            Err(error) if is_by_others(&error) => match self.keyed_in_time(&program.asked(), &mut warnings, run) {
+                Ok(Some(report)) => retry::telling(Ok(report), warnings),
+                _ => Err(as_seen(error, &state).warning_of(warnings)),
+            },
             Err(error) => Err(as_seen(error, &state).warning_of(warnings)),
         }
     }
@@ -290,6 +295,17 @@ impl Engine {
         let request = Request { files: collector.files, ..program.asked() };
         Ok(EndedProgram { view, before, committed, request, run: ran })
     }
+}
+
+/// Returns whether an error is about what somebody else may have changed meanwhile.
+fn is_by_others(error: &Error) -> bool {
+    use ErrorKind as K;
+    let is_clean = error.outcome() == Outcome::Unchanged && error.kept().is_empty();
+    is_clean
+        && matches!(
+            error.kind(),
+            K::ConcurrentModification | K::HashMismatch | K::FileNotFound | K::FileExists | K::LockTimeout
+        )
 }
 
 /// An error about a file of a view, by the path that the file has in the workspace.

@@ -73,7 +73,7 @@ impl Engine {
                 chosen.into_iter().filter(|id| undone.get(id).is_none_or(|by| of_group.contains_key(by))).collect();
             if chosen.is_empty() {
                 let message = match of_group.len() {
-                    0 => format!("nothing was committed in {group}"),
+                    0 => format!("there is nothing of {group} in history"),
                     _ => format!("all that was committed in {group} is undone"),
                 };
                 return Err(Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log]));

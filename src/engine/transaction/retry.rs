@@ -49,6 +49,29 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// [`keyed`](Self::keyed), once no transaction with the key is at work any more: waits for that as for a lock.
+    pub(crate) fn keyed_in_time(
+        &self,
+        asked: &Request,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
+        let now = Instant::now();
+        let until = now.checked_add(self.settings.lock_timeout).unwrap_or(now);
+        let mut pauses = Pauses::new();
+        loop {
+            match self.keyed(asked, warnings, run) {
+                Err(error) if is_by_key(&error) && Instant::now() < until => {
+                    check_cancelled(run.cancel)?;
+                    pauses.sleep(until.saturating_duration_since(Instant::now()));
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
 /// Adds warnings to a report, or to an error: a recovery that ran first may have changed files.
 pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
     match done {

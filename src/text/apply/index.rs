@@ -61,8 +61,24 @@ impl<'e> AnchorIndex<'e> {
         Some(index)
     }
 
+    /// Brings the places up to date after a change of these ranges of the content.
+    pub(super) fn update<'r>(
+        &mut self,
+        content: &Content<'_>,
+        changed: impl ExactSizeIterator<Item = &'r Range<usize>>,
+    ) {
+        if changed.len() * 2 * LONGEST < content.len() {
+            return changed.for_each(|changed| self.look(content, changed));
+        }
+        // Of so many one pass over everything takes less.
+        for places in &mut self.places {
+            *places = Some(Vec::new());
+        }
+        self.look(content, &(0..content.len()));
+    }
+
     /// Adds the places that contain bytes of `changed`, or touch both sides of where something was removed.
-    pub(super) fn look(&mut self, content: &Content<'_>, changed: &Range<usize>) {
+    fn look(&mut self, content: &Content<'_>, changed: &Range<usize>) {
         let start = changed.start.saturating_sub(LONGEST);
         let around = content.bytes(start..content.len().min(changed.end + LONGEST));
         for found in self.finder.find_overlapping_iter(&*around) {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use super::work::program;
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, DueWorkspace};
 use crate::cli::args::CampaignRunArgs;
 use crate::cli::options::{CommonOptions, usage};
 use crate::cli::signals;
@@ -19,7 +19,7 @@ pub(super) fn run(
     engine: &str,
     args: &CampaignRunArgs,
     campaign: &Campaign,
-    due: &[(usize, bool)],
+    due: &[DueWorkspace],
     options: &CommonOptions,
 ) -> Result<()> {
     let (name, rest) = engine.split_once(char::is_whitespace).unwrap_or((engine, ""));
@@ -50,8 +50,7 @@ pub(super) fn run(
         ),
         _ => {
             let again = if args.again { " --again" } else { "" };
-            let line =
-                |(index, _): &(usize, bool)| format!("{txedit} campaign work{again} {} {index}\n", quoted(folder));
+            let line = |due: &DueWorkspace| format!("{txedit} campaign work{again} {} {}\n", quoted(folder), due.index);
             (engine.to_owned(), due.iter().map(line).collect())
         }
     };

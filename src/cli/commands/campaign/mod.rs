@@ -44,6 +44,7 @@ fn opened(args: &CampaignFolderArgs, options: &CommonOptions) -> Result<Campaign
 
 /// The same for work on it: what was planned counts, so an option that says something else is refused.
 fn opened_for_work(args: &CampaignFolderArgs, options: &CommonOptions) -> Result<Campaign> {
+    options.refuse_workspace("the workspaces of a campaign are those that were planned")?;
     let campaign = opened(args, options)?;
     let planned = &campaign.manifest.options;
     match options.of_each_command().into_iter().find(|option| !planned.contains(option)) {

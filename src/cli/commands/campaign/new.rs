@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{input, records};
 use crate::limits;
 use crate::path::shown;
+use crate::replace::{Pattern, Query};
 use crate::request::validate::{PathRule, is_name};
 use crate::wire;
 
@@ -35,11 +36,16 @@ pub(in super::super) struct CampaignPlannedJson {
 pub(super) fn run(args: &CampaignNewArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let folder = options.absolute(&args.name);
     let name = name_of(&folder)?;
+    options.refuse_workspace("a campaign names its workspaces by --workspaces")?;
     let read = |path: &Path| read(path, options);
-    let mut workspaces = campaign::listed(&args.workspaces, &options.current, read)?;
+    let mut workspaces = campaign::listed(&args.workspaces, |path| options.absolute(path), read)?;
+    check_outside(&folder, &workspaces)?;
     if let Some(by) = &args.shard_by {
         let parts: Vec<_> = workspaces.iter().map(|one| campaign::shards_of(one, by, read)).collect::<Result<_>>()?;
         workspaces = parts.concat();
+    }
+    if let Some(check) = options.of_each_command().iter().find(|option| option.starts_with("--check=")) {
+        check_command(check, &workspaces)?;
     }
     let (action, plan) = action(args, &workspaces, options)?;
     let id = format!("{name}-{}", records::random_name());
@@ -56,14 +62,28 @@ pub(super) fn run(args: &CampaignNewArgs, options: &CommonOptions) -> Result<Ans
     Ok(Answer::new(&json, text)?.having_done(Some(format!("planned {id}"))))
 }
 
+/// Refuses a campaign in one of its workspaces: it would change itself.
+fn check_outside(folder: &Path, workspaces: &[PlannedWorkspace]) -> Result<()> {
+    let parent = folder.parent().and_then(records::real).unwrap_or_else(|| folder.to_owned());
+    match workspaces.iter().find(|one| parent.starts_with(&one.root)) {
+        Some(one) => {
+            let message =
+                format!("{} is in the workspace {}, which it would change: name one outside", shown(folder), one.name);
+            Err(usage("NAME", message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The name of the campaign: that of its folder.
 fn name_of(folder: &Path) -> Result<&str> {
     let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| {
-        is_name(name) && name.len() <= NAME_BYTES && !name.starts_with('.') && !name.contains(char::is_whitespace)
+        let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
+        is_name(name) && name.len() <= NAME_BYTES && name.chars().all(is_plain) && !name.starts_with(['.', '-'])
     });
     name.ok_or_else(|| {
         let message = format!(
-            "{} cannot be the name of a campaign: it has up to {NAME_BYTES} bytes, no white space, and no dot in front",
+            "{} cannot be the name of a campaign: up to {NAME_BYTES} bytes of letters, digits, `.`, `_` and `-`, the first a letter or digit",
             shown(folder)
         );
         usage("NAME", message)
@@ -102,6 +122,10 @@ fn action(
         return Ok((CampaignAction::Apply { template: false }, Some(patch)));
     }
     if let Some(command) = &args.plan_command {
+        if args.shard_by.is_some() {
+            return Err(usage("--shard-by", "a command prints the whole plan of a workspace: it is not divided"));
+        }
+        check_command(command, workspaces)?;
         return Ok((CampaignAction::PlanCommand { command: command.clone() }, None));
     }
     if let Some([pattern, replacement]) = args.replace.as_deref() {
@@ -109,11 +133,26 @@ fn action(
         let globs = args.globs.iter().map(|glob| Some(format!("--glob={glob}")));
         let flags = [flag(args.regex, "--regex"), flag(args.word, "--word")];
         let arguments = flags.into_iter().chain(globs).flatten().collect();
+        let query = campaign::query_of(pattern, replacement, &workspaces[0]);
+        Pattern::new(&Query { regex: args.regex, word: args.word, ..query })?;
         let (pattern, replacement) = (pattern.clone(), replacement.clone());
         return Ok((CampaignAction::Replace { pattern, replacement, arguments }, None));
     }
     let Some(command) = &args.run else { return Err(usage("--run", "a campaign has something to do")) };
+    check_command(command, workspaces)?;
     Ok((CampaignAction::Run { command: command.clone() }, None))
+}
+
+/// Refuses variables in a command: a shell would read their values, and whoever names a folder would run commands.
+fn check_command(command: &str, workspaces: &[PlannedWorkspace]) -> Result<()> {
+    let Some(name) = campaign::variable_in(command, &workspaces[0]) else { return Ok(()) };
+    let variable = match &*name {
+        "workspace" => "TXEDIT_WORKSPACE".to_owned(),
+        "root" => "PWD".to_owned(),
+        name => format!("TXEDIT_VAR_{name}"),
+    };
+    let message = format!("a shell would read the value of {{{{{name}}}}}: write \"${variable}\" in a command");
+    Err(usage("--run", message))
 }
 
 /// Reads the plan as each workspace will; what is wrong is told now, and not by each of them.
@@ -127,7 +166,12 @@ fn check_plan(plan: &[u8], path: &Path, workspaces: &[PlannedWorkspace]) -> Resu
         let Some(part) = campaign::plan_of(plan, workspace)? else { continue };
         is_for_any = true;
         let parsed = wire::request::parse(&part).and_then(|request| request.into_request(PathRule::AbsoluteOrRelative));
-        parsed.map_err(|error| error.reworded(|why| format!("the plan for {}: {why}", workspace.name)))?;
+        let request =
+            parsed.map_err(|error| error.reworded(|why| format!("the plan for {}: {why}", workspace.name)))?;
+        if request.dry_run || request.idempotency_key.is_some() {
+            let message = "a campaign makes the change, once: leave dry_run and idempotency_key out of the plan";
+            return Err(usage("--plan", message));
+        }
         if workspace.vars.is_empty() && workspace.paths.is_empty() {
             break;
         }

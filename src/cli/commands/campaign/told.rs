@@ -10,12 +10,12 @@ use super::opened;
 use super::work::Session;
 use crate::campaign::{Attempt, Campaign, CampaignProgress, WorkspaceState};
 use crate::cli::args::CampaignFolderArgs;
-use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, count, styled};
+use crate::cli::{exit, next_step};
 use crate::error::Result;
-use crate::path::{one_line, shown};
+use crate::path::one_line;
 
 /// The answer of `campaign status`, `run`, `retry`, `undo`, `work` and `shard`.
 #[derive(Serialize, JsonSchema)]
@@ -49,7 +49,7 @@ pub(in super::super) struct CampaignStatusJson {
     failures: Vec<FailureCodeJson>,
     /// Why this call left workspaces out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    stopped: Option<&'static str>,
+    stopped: Option<String>,
     /// The attempts of this call, by `campaign work` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     made: Vec<AttemptJson>,
@@ -133,24 +133,25 @@ pub(super) fn answer(campaign: &Campaign, session: &Session, options: &CommonOpt
     let json = CampaignStatusJson::new(campaign, &CampaignProgress::read(campaign)?, session);
     let mut text = json.for_people(session);
     if !json.complete {
-        let folder = shown(options.shown(&campaign.folder));
+        let folder = next_step::shell_word(options.shown(&campaign.folder));
         text.push_str(&json.next_step(&folder));
     }
     let status = exit_status(json.complete, session);
     Ok(Answer::new(&json, text)?.having_done(done(session)).exiting(status))
 }
 
-/// The answer of a part of the work, which succeeds if its own attempts did.
-pub(super) fn attempts(campaign: &Campaign, session: &Session, made: Vec<Attempt>) -> Result<Answer, Failure> {
+/// The answer of a call that succeeds if its own attempts did, whatever is left for others.
+pub(super) fn of_its_own(campaign: &Campaign, session: &Session, made: Vec<Attempt>) -> Result<Answer, Failure> {
     let mut json = CampaignStatusJson::new(campaign, &CampaignProgress::read(campaign)?, session);
     json.made = made.into_iter().map(Into::into).collect();
     let text = json.for_people(session);
-    let status = exit_status(session.worked.failures == 0 && session.stopped.is_none(), session);
+    let status = exit_status(session.failures == 0 && session.stopped.is_none(), session);
     Ok(Answer::new(&json, text)?.having_done(done(session)).exiting(status))
 }
 
 fn exit_status(is_good: bool, session: &Session) -> u8 {
     match is_good {
+        _ if session.is_broken => exit::IO,
         _ if session.is_interrupted => exit::INTERRUPTED,
         true => exit::DONE,
         false => exit::NOT_APPLIED,
@@ -158,7 +159,7 @@ fn exit_status(is_good: bool, session: &Session) -> u8 {
 }
 
 fn done(session: &Session) -> Option<String> {
-    let attempts = session.worked.attempts;
+    let attempts = session.attempts;
     (attempts > 0).then(|| format!("made {}", count(attempts, "attempt")))
 }
 
@@ -190,7 +191,7 @@ impl CampaignStatusJson {
             attempts: progress.attempts,
             damaged_reports: progress.damaged,
             failures: failures.collect(),
-            stopped: session.stopped,
+            stopped: session.stopped.clone(),
             made: Vec::new(),
         }
     }
@@ -227,7 +228,7 @@ impl CampaignStatusJson {
         if self.damaged_reports > 0 {
             let _ = writeln!(text, "  {} that cannot be read, and do not count", count(self.damaged_reports, "report"));
         }
-        if let Some(why) = session.stopped {
+        if let Some(why) = &session.stopped {
             let _ = writeln!(text, "  stopped: {why}");
         }
         text

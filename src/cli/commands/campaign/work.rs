@@ -5,7 +5,9 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::{engines, opened_for_work, told};
-use crate::campaign::{self, Attempt, Campaign, CampaignProgress, CampaignTask, Pace, Worked, Worker, WorkspaceState};
+use crate::campaign::{
+    self, Attempt, Campaign, CampaignProgress, CampaignTask, DueWorkspace, Pace, Worker, WorkspaceState,
+};
 use crate::cancel::CancelToken;
 use crate::cli::args::{
     CampaignRetryArgs, CampaignRunArgs, CampaignShardArgs, CampaignUndoArgs, CampaignWorkArgs, PaceArgs,
@@ -21,17 +23,20 @@ use crate::path::one_line;
 /// What was done by one call.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    pub(super) worked: Worked,
+    pub(super) attempts: usize,
+    pub(super) failures: usize,
     /// Why some were left out.
-    pub(super) stopped: Option<&'static str>,
+    pub(super) stopped: Option<String>,
     pub(super) is_interrupted: bool,
+    /// True if a report could not be written.
+    pub(super) is_broken: bool,
 }
 
 pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let progress = CampaignProgress::read(&campaign)?;
     let is_due = |state| state == WorkspaceState::Unreported || args.again && state == WorkspaceState::Undone;
-    let due = chosen(&progress, campaign.count(), is_due);
+    let due = progress.due(is_due);
     if let Some(engine) = &args.with {
         engines::run(engine, args, &campaign, &due, options)?;
         return told::answer(&campaign, &Session::default(), options);
@@ -39,41 +44,34 @@ pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Ans
     let task = CampaignTask::Change { again: args.again };
     let worker = worker(&campaign, task, progress.round_of_change(args.again))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
-    let first = args.canary.unwrap_or_default().min(due.len());
-    series.work(&due[..first])?;
-    if series.session.worked.failures == 0 || first == 0 {
-        series.work(&due[first..])?;
-    } else {
-        series.session.stopped = Some("a workspace that was to be first failed");
-    }
+    series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
 }
 
 pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let progress = CampaignProgress::read(&campaign)?;
-    let is_due = |state| match state {
+    let due = progress.due(|state| match state {
         WorkspaceState::Unreported => true,
         WorkspaceState::Failed { retryable } => retryable || args.failed,
         _ => false,
-    };
-    let due = chosen(&progress, campaign.count(), is_due);
+    });
     let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
-    series.work(&due)?;
+    series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
 }
 
 pub(super) fn undo(args: &CampaignUndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let progress = CampaignProgress::read(&campaign)?;
-    // One without a report may be done, too.
-    let mut due = chosen(&progress, campaign.count(), |state| state != WorkspaceState::Undone);
+    // One without a report, or that failed, may be done, too.
+    let mut due = progress.due(|state| !matches!(state, WorkspaceState::Undone | WorkspaceState::NothingToDo));
     due.reverse();
     let worker = worker(&campaign, CampaignTask::Undo { rebase: args.rebase }, progress.round_of_undo())?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
-    told::answer(&campaign, &series.session, options)
+    told::of_its_own(&campaign, &series.session, Vec::new())
 }
 
 pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<Answer, Failure> {
@@ -82,30 +80,25 @@ pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<
     for index in &args.workspaces {
         campaign.workspace(*index)?;
     }
-    let due: Vec<_> = args.workspaces.iter().map(|index| (*index, progress.was_done(*index))).collect();
-    let worker = worker(&campaign, CampaignTask::Change { again: args.again }, progress.round_of_change(args.again))?;
+    let due: Vec<_> = args.workspaces.iter().map(|index| progress.due_at(*index)).collect();
+    let task = CampaignTask::Change { again: args.again };
+    let worker = worker(&campaign, task, progress.round_of_change(args.again))?;
     let pace = PaceArgs { jobs: std::num::NonZero::new(1), stop_after: None, rate: None };
     let mut series = AttemptSeries::new(&worker, &pace, options)?;
     series.work(&due)?;
-    told::attempts(&campaign, &series.session, series.attempts())
+    told::of_its_own(&campaign, &series.session, series.attempts())
 }
 
 pub(super) fn shard(args: &CampaignShardArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let progress = CampaignProgress::read(&campaign)?;
     let (part, of) = args.part;
-    let mut due = chosen(&progress, campaign.count(), |state| state == WorkspaceState::Unreported);
-    due.retain(|(index, _)| index % of == part - 1);
+    let mut due = progress.due(|state| state == WorkspaceState::Unreported);
+    due.retain(|due| due.index % of == part - 1);
     let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
-    told::attempts(&campaign, &series.session, Vec::new())
-}
-
-/// The workspaces of which this is true, each with whether a transaction of it was reported.
-fn chosen(progress: &CampaignProgress, count: usize, is_it: impl Fn(WorkspaceState) -> bool) -> Vec<(usize, bool)> {
-    let chosen = (0..count).filter(|index| is_it(progress.state(*index)));
-    chosen.map(|index| (index, progress.was_done(index))).collect()
+    told::of_its_own(&campaign, &series.session, Vec::new())
 }
 
 fn worker(campaign: &Campaign, task: CampaignTask, round: u32) -> Result<Worker<'_>> {
@@ -143,7 +136,23 @@ impl<'a> AttemptSeries<'a> {
         Ok(Self { worker, pace, reports: None, cancel, is_told, session, made: std::sync::Mutex::default() })
     }
 
-    fn work(&mut self, due: &[(usize, bool)]) -> Result<()> {
+    /// Works on those that are due among the first workspaces of the campaign, and on the others only if each of the first
+    /// is well then, whenever it was worked on.
+    fn work_after(&mut self, first: usize, due: &[DueWorkspace], progress: &CampaignProgress) -> Result<()> {
+        let (canaries, others): (Vec<_>, Vec<_>) = due.iter().partition(|due| due.index < first);
+        self.work(&canaries)?;
+        let is_left = |index| {
+            let is_bad = matches!(progress.state(index), WorkspaceState::Failed { .. } | WorkspaceState::UndoFailed);
+            is_bad && canaries.iter().all(|due| due.index != index)
+        };
+        let count = self.worker.campaign.count();
+        if self.session.failures > 0 && first > 0 || (0..first.min(count)).any(is_left) {
+            self.session.stopped = Some("one of the first workspaces has failed".to_owned());
+        }
+        if self.session.stopped.is_some() { Ok(()) } else { self.work(&others) }
+    }
+
+    fn work(&mut self, due: &[DueWorkspace]) -> Result<()> {
         if due.is_empty() {
             return Ok(());
         }
@@ -156,7 +165,11 @@ impl<'a> AttemptSeries<'a> {
             if is_told && attempt.has_failed() {
                 let code = attempt.error_code.as_deref().unwrap_or_default();
                 let error = one_line(attempt.error.as_deref().unwrap_or_default());
-                output::note(format!("{} {}: {code}: {error}", styled(BAD, "failed"), styled(NAME, &attempt.name)));
+                output::note(format!(
+                    "{} {}: {code}: {error}",
+                    styled(BAD, "failed"),
+                    styled(NAME, one_line(&attempt.name))
+                ));
             }
             // They are answered by `work` alone, which does one at a time; a campaign may have any number.
             if jobs == 1
@@ -166,13 +179,18 @@ impl<'a> AttemptSeries<'a> {
                 made.push(attempt.clone());
             }
         };
-        let worked = campaign::work(self.worker, due, self.pace, reports, &self.cancel, &told)?;
-        self.session.worked.attempts += worked.attempts;
-        self.session.worked.failures += worked.failures;
-        self.session.is_interrupted |= self.cancel.is_cancelled();
-        if worked.is_stopped {
-            let why = if self.session.is_interrupted { "it was interrupted" } else { "so many failed" };
-            self.session.stopped = Some(why);
+        let worked = campaign::work(self.worker, due, self.pace, reports, &self.cancel, &told);
+        let session = &mut self.session;
+        session.attempts += worked.attempts;
+        session.failures += worked.failures;
+        session.is_interrupted |= self.cancel.is_cancelled();
+        session.is_broken |= worked.broken.is_some();
+        match worked.broken {
+            // The attempt may have been made all the same.
+            Some(error) => session.stopped = Some(format!("an attempt could not be reported: {}", error.message())),
+            None if !worked.is_stopped => {}
+            None if session.is_interrupted => session.stopped = Some("it was interrupted".to_owned()),
+            None => session.stopped = Some("so many failed".to_owned()),
         }
         Ok(())
     }

@@ -318,3 +318,33 @@ fn the_answer_names_the_campaign_also_when_it_comes_again() {
     let edit = here.run(&["edit", "a", "--old", "two", "--new", "three", "--campaign", "other", "--json"]);
     assert_eq!(edit.exits(0).json()["campaign"], "other");
 }
+
+/// Three at once, again and again: one does it, and the others are told what it did.
+#[test]
+fn of_several_programs_with_a_key_each_gets_the_answer() {
+    if !super::view::is_here() {
+        return;
+    }
+    for _ in 0..6 {
+        let here = Workspace::new();
+        here.write(".git/HEAD", "");
+        let names: Vec<String> = (0..6).map(|number| format!("f{number}")).collect();
+        for name in &names {
+            here.write(name, "greet\n");
+        }
+        let line = ["run", "--idempotency-key", "k", "--json", "--", "sh", "-c", "sed -i s/greet/greetgreet/ f*"];
+        let start = || here.command(&line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let ran = [start(), start(), start()].map(|child| Ran::from(child.wait_with_output().unwrap()));
+        let ids: std::collections::BTreeSet<String> = ran.iter().map(|ran| id(&ran.exits(0).json())).collect();
+        assert_eq!(ids.len(), 1, "{ran:?}");
+        assert!(names.iter().all(|name| fs::read_to_string(here.path().join(name)).unwrap() == "greetgreet\n"));
+    }
+}
+
+#[test]
+fn nothing_is_made_again_without_a_key() {
+    let here = with_key();
+    here.run(&["replace", "one", "two", "--again", "--json"]).exits(2);
+    here.run(&["run", "--again", "--json", "--", "true"]).exits(2);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
+}

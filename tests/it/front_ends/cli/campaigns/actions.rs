@@ -27,13 +27,13 @@ fn a_plan_is_printed_by_a_command() {
     let print = r#"case "$TXEDIT_WORKSPACE" in
         */02) ;;
         */03) echo not today >&2; exit 4 ;;
-        *) printf '{"files": [{"file_path": "NEW", "content": "%s"}]}' "$(basename "$PWD") {{workspace}}" ;;
+        *) printf '{"files": [{"file_path": "NEW", "content": "%s"}]}' "$(basename "$PWD") $TXEDIT_WORKSPACE" ;;
     esac"#;
     new(&here, &["--workspaces", "repos/*", "--plan-command", print]).exits(0);
     let ran = campaign(&here, &["run"]).exits(1).json();
     assert_eq!(numbers(&ran), "2 done, 1 nothing_to_do, 1 failed");
     let failure = &ran["failures"][0];
-    assert_eq!((&failure["error_code"], &failure["retryable"]), (&json!("PLAN_COMMAND_FAILED"), &json!(false)));
+    assert_eq!((&failure["error_code"], &failure["retryable"]), (&json!("PROGRAM_FAILED"), &json!(false)));
     assert!(failure["example"]["error"].as_str().unwrap().contains("not today"), "{failure}");
     assert_eq!(fs::read_to_string(here.path().join("repos/01/NEW")).unwrap(), "01 repos/01");
 }
@@ -42,7 +42,7 @@ fn a_plan_is_printed_by_a_command() {
 fn a_patch_a_search_and_a_program_are_made_in_each() {
     let patch = "--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-greet();\n+hello(greet());\n";
     let search = ["--replace", "greet()", "hello(greet())"];
-    let program = ["--run", "sed -i 's/greet()/hello(greet())/' a.rs b.rs {{sub}}/c.rs"];
+    let program = ["--run", "sed -i 's/greet()/hello(greet())/' a.rs b.rs \"$TXEDIT_VAR_sub\"/c.rs"];
     for (action, changed) in [(&["--patch", "p"][..], 1), (&search, 3), (&program, 3)] {
         if action[0] == "--run" && !super::super::view::is_here() {
             continue;
@@ -76,6 +76,35 @@ fn what_there_is_nothing_of_is_no_failure_of_a_search() {
 }
 
 #[test]
+fn a_command_that_prints_a_plan_is_not_run_again_once_that_is_made() {
+    let here = repositories(2);
+    let log = here.path().join("log");
+    let print = format!(
+        r#"echo x >> '{}'; grep -q 'hello' a.rs || printf '{{"files": [{{"file_path": "a.rs", "content": "hello"}}]}}'"#,
+        log.display()
+    );
+    let print = print.replace("\"content\": \"hello\"", "\"content\": \"hello\", \"if_exists\": \"replace\"");
+    new(&here, &["--workspaces", "repos/*", "--plan-command", &print]).exits(0);
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "2 done");
+    fs::remove_dir_all(here.path().join("c/reports")).unwrap();
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "2 done");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "x\nx\n");
+    assert_eq!(numbers(&campaign(&here, &["undo"]).exits(0).json()), "2 undone");
+    assert_eq!(numbers(&campaign(&here, &["run", "--again"]).exits(0).json()), "2 done");
+}
+
+#[test]
+fn what_the_environment_denies_when_it_is_planned_is_denied_to_all() {
+    let here = repositories(1);
+    let line = ["campaign", "new", "c", "--json", "--workspaces", "repos/*", "--replace", "greet", "hello"];
+    super::super::run(here.command(&line).env("TXEDIT_DENY", "b.rs:sub")).exits(0);
+    assert_eq!(campaign(&here, &["run"]).exits(0).json()["files_edited"], 1);
+    assert_eq!(fs::read_to_string(here.path().join("repos/00/b.rs")).unwrap(), OLD);
+    let mut retried = here.command(&["campaign", "retry", "c", "--json"]);
+    super::super::run(retried.env("TXEDIT_DENY", "*.rs")).exits(2);
+}
+
+#[test]
 fn the_options_that_it_was_planned_with_hold_for_all_attempts() {
     let here = repositories(2);
     let check = "test \"$TXEDIT_WORKSPACE\" = repos/00";
@@ -99,6 +128,7 @@ fn what_cannot_be_planned_makes_no_folder() {
     fs::remove_dir_all(here.path().join("c")).unwrap();
     here.write("bad.json", "{\"files\": [{\"file_path\": \"a.rs\", \"edits\": []}]}")
         .write("p", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n");
+    here.write("dry.json", "{\"dry_run\": true, \"files\": [{\"file_path\": \"x\", \"content\": \"\"}]}");
     here.write("vars", "{\"root\": \"repos/00\", \"vars\": {\"x\": \"1\"}}\nrepos/01\n");
     let plan = ["--plan", "plan.json"];
     for line in [
@@ -111,12 +141,23 @@ fn what_cannot_be_planned_makes_no_folder() {
         &["--workspaces", "repos/*", "--patch", "plan.json"],
         &["--workspaces", "repos/*", "--plan", "plan.json", "--run", "true"],
         &["--workspaces", "repos/*", "--plan", "plan.json", "--word"],
+        &["--workspaces", "repos/*", "--plan", "dry.json"],
+        &["--workspaces", "repos/*", "repos/00/sub", "--plan", "plan.json"],
+        &["--workspaces", ".", "--plan", "plan.json"],
+        &["--workspaces", "repos/*", "--run", "echo {{workspace}}"],
+        &["--workspaces", "repos/*", "--plan-command", "echo '{{root}}'"],
+        &["--workspaces", "repos/*", "--plan", "plan.json", "--check", "test {{workspace}}"],
+        &["--workspaces", "repos/*", "--replace", "(", "x", "--regex"],
+        &["--workspaces", "repos/*", "--replace", "", "x"],
+        &["--workspaces", "repos/*", "--plan", "plan.json", "--root", "repos"],
+        &["--workspaces", "repos/*", "--plan-command", "cat plan.json", "--shard-by", "folder"],
     ] {
         new(&here, line).exits(2);
         assert!(!here.path().join("c").exists(), "{line:?}");
     }
-    for name in ["", ".hidden", "a b", "/"] {
-        let line = ["campaign", "new", name, "--json", "--workspaces", "repos/*"];
+    for name in ["", ".hidden", "a b", "/", "-dash", "a$b"] {
+        let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
+        let line = ["campaign", "new", &name, "--json", "--workspaces", "repos/*"];
         here.run(&[&line[..], &plan].concat()).exits(2);
     }
     new(&here, &["--workspaces", "repos/*", "--plan", "plan.json"]).exits(0);

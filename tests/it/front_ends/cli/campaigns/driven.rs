@@ -68,3 +68,78 @@ fn an_interrupt_ends_it_after_what_is_at_work() {
     assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), format!("{REPOSITORIES} done"));
     all_are(&here, NEW);
 }
+
+/// The file of reports that is the newest.
+fn newest(here: &super::Workspace) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(here.path().join("c/reports")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).max().unwrap()
+}
+
+/// Leaves of the newest reports only that an attempt was begun, as a kill does after its commit.
+fn cut_off(here: &super::Workspace) {
+    let path = newest(here);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begun, _) = text.split_once('\n').unwrap();
+    assert!(begun.contains("\"begun\""), "{text}");
+    std::fs::write(&path, format!("{begun}\n")).unwrap();
+}
+
+#[test]
+fn what_is_begun_again_and_not_reported_may_have_come_to_any_end() {
+    let here = planned(1);
+    let told = |line: &[&str], status: i32| numbers(&campaign(&here, line).exits(status).json());
+    assert_eq!(told(&["run"], 0), "1 done");
+    // An undo that is made, and not reported.
+    assert_eq!(told(&["undo"], 0), "1 undone");
+    cut_off(&here);
+    assert_eq!(told(&["status"], 1), "1 unreported");
+    assert_eq!(told(&["run"], 0), "1 undone");
+    all_are(&here, OLD);
+    // What is done again, and not reported.
+    assert_eq!(told(&["run", "--again"], 0), "1 done");
+    cut_off(&here);
+    assert_eq!(told(&["status"], 1), "1 unreported");
+    assert_eq!(told(&["undo"], 0), "1 undone");
+    all_are(&here, OLD);
+    // A retry that is made, and not reported.
+    here.write("repos/00/a.rs", "other\n");
+    assert_eq!(told(&["run", "--again"], 1), "1 failed");
+    here.write("repos/00/a.rs", OLD);
+    assert_eq!(told(&["retry", "--failed"], 0), "1 undone");
+    assert_eq!(told(&["run", "--again"], 0), "1 done");
+}
+
+#[test]
+fn an_undo_leaves_what_was_never_done_to_be_done() {
+    let here = planned(3);
+    here.write("repos/01/a.rs", "other\n");
+    campaign(&here, &["work", "0", "1"]).exits(1);
+    let undone = campaign(&here, &["undo"]).exits(0).json();
+    assert_eq!(numbers(&undone), "1 undone, 2 unreported");
+    here.write("repos/01/a.rs", OLD);
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "2 done, 1 undone");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told_and_what_was_done_is_done() {
+    let here = planned(2);
+    std::fs::create_dir(here.path().join("c/reports")).unwrap();
+    let mount =
+        "mount -t tmpfs -o size=8k tmpfs c/reports && dd if=/dev/zero of=c/reports/fill bs=4k count=2 2>/dev/null";
+    let Some(ran) = here.run_mounted(mount, &["campaign", "run", "c", "--jobs", "1", "--json"]) else { return };
+    let told = ran.exits(5).json();
+    assert!(told["stopped"].as_str().unwrap().contains("could not be reported"), "{told}");
+    assert_eq!((numbers(&told), contents(&here, "00").contains(NEW)), ("2 unreported".into(), true));
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "2 done");
+}
+
+#[test]
+fn a_crafted_report_does_not_count() {
+    let here = planned(1);
+    campaign(&here, &["run"]).exits(0);
+    let line = std::fs::read_to_string(newest(&here)).unwrap();
+    let crafted = line.replace("\"round\":1", "\"round\":4294967295").replace("\"done\"", "\"failed\"");
+    here.write("c/reports/zz.jsonl", &format!("{crafted}{}\n{{}}\n", "\0".repeat(2 << 20)));
+    let status = campaign(&here, &["status"]).exits(0).json();
+    assert_eq!((numbers(&status), &status["damaged_reports"]), ("1 done".into(), &serde_json::json!(3)));
+}

@@ -118,6 +118,10 @@ fn an_undo_of_what_was_pruned_is_a_failure() {
     assert_eq!(numbers(&undone), "1 undone, 1 undo_failed");
     assert_eq!(undone["failures"][0]["error_code"], "UNKNOWN_TRANSACTION");
     assert_eq!(contents(&here, "00"), [NEW.to_owned()].into());
+    // Without its report nobody knows that it was done: but nothing says that there was nothing to do.
+    fs::remove_dir_all(here.path().join("c/reports")).unwrap();
+    assert_eq!(numbers(&campaign(&here, &["undo"]).exits(0).json()), "1 undone, 1 unreported");
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "1 done, 1 undone");
 }
 
 #[test]
@@ -136,6 +140,12 @@ fn it_stops_after_failures_and_does_the_first_ones_first() {
     let ran = campaign(&here, &["run", "--jobs", "2", "--canary", "2"]).exits(1).json();
     assert_eq!(numbers(&ran), "1 done, 1 failed, 8 unreported");
     assert!(ran["stopped"].is_string());
+    // The first ones stay first until they are well.
+    for line in [&["run", "--canary", "2"][..], &["retry", "--canary", "2"]] {
+        assert_eq!(campaign(&here, line).exits(1).json()["unreported"], 8);
+    }
+    here.write("repos/01/b.rs", OLD);
+    assert_eq!(numbers(&campaign(&here, &["retry", "--failed", "--canary", "2"]).exits(0).json()), "10 done");
     let here = broken(&[]);
     let ran = campaign(&here, &["run", "--canary", "2", "--rate", "1000"]).exits(0).json();
     assert_eq!((numbers(&ran), &ran["stopped"]), ("10 done".into(), &Value::Null));

@@ -16,6 +16,22 @@ fn monorepo() -> Workspace {
     here
 }
 
+#[test]
+fn what_is_ignored_and_what_is_a_symlink_is_no_part() {
+    let here = monorepo();
+    here.write("mono/.gitignore", "built/\n").write("mono/built/e.rs", OLD);
+    std::os::unix::fs::symlink("libs", here.path().join("mono/link")).unwrap();
+    std::os::unix::fs::symlink("OWNERS", here.path().join("mono/to-owners")).unwrap();
+    for by in ["folder", "count:9"] {
+        fs::remove_dir_all(here.path().join("c")).ok();
+        let line = ["--workspaces", "mono", "--replace", "greet()", "hello(greet())", "--shard-by", by];
+        assert_eq!(new(&here, &line).exits(0).json()["planned"], 3, "{by}");
+        campaign(&here, &["run"]).exits(0);
+        assert_eq!((read(&here, "built/e.rs"), read(&here, "libs/a.rs")), (OLD.into(), NEW.into()), "{by}");
+        campaign(&here, &["undo"]).exits(0);
+    }
+}
+
 fn read(here: &Workspace, name: &str) -> String {
     fs::read_to_string(here.path().join("mono").join(name)).unwrap()
 }
