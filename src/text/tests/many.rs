@@ -118,7 +118,7 @@ proptest! {
     ) {
         let line = |number: usize| format!("{}é𝒳{}\n", "x".repeat(number % 7), "y".repeat(number % 31 * 20));
         let mut base: String = (0..700).map(line).collect();
-        base = [if mark { "\u{feff}" } else { "" }, &base, if returns { "a\rb\r\n" } else { "" }, &last].concat();
+        base = [if mark { "\u{feff}" } else { "" }, &base, if returns { "a\rb\n" } else { "" }, &last].concat();
         let (mut state, mut edits) = (base.clone().into_bytes(), Vec::new());
         for (line, character, lines, width, strict) in choices {
             let start = Position { line: usize::from(line % 710), character: usize::from(character % 40) };
