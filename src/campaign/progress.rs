@@ -45,6 +45,13 @@ struct LastReport {
     files: u32,
 }
 
+/// The workspace of a report that was cut off. Whatever it said, no report before it counts any more.
+fn workspace_of(report: &[u8]) -> Option<usize> {
+    let number = report.strip_prefix(b"{\"workspace\":")?;
+    let end = number.iter().position(|byte| *byte == b',')?;
+    std::str::from_utf8(&number[..end]).ok()?.parse().ok()
+}
+
 /// A way in which workspaces failed.
 #[derive(Debug, Default)]
 pub(crate) struct FailureCode {
@@ -78,7 +85,7 @@ impl CampaignProgress {
         for path in campaign.reports()? {
             // Those that were begun, and of which this file says no more.
             let mut begun = HashMap::new();
-            records::each_line(&path, |line, _| {
+            let cut_off = records::each_line(&path, |line, _| {
                 match serde_json::from_slice::<Attempt>(line) {
                     Ok(attempt) if !progress.may_have(&attempt) => progress.damaged += 1,
                     Ok(attempt) if attempt.outcome == AttemptOutcome::Begun => {
@@ -94,6 +101,9 @@ impl CampaignProgress {
             })?;
             for (index, round) in begun {
                 progress.leave_open(index, round);
+            }
+            if let Some(index) = workspace_of(&cut_off).filter(|index| *index < progress.last.len()) {
+                progress.last[index].outcome = Some(AttemptOutcome::Begun);
             }
         }
         progress.count_failures(campaign)?;

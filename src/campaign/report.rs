@@ -8,7 +8,8 @@ use crate::error::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AttemptOutcome {
-    /// It was begun, where there was a report already. Without a report after it, it may have come to any end.
+    /// It was begun, where there was a report already, or ended without an answer. Without a report after it, it may have
+    /// come to any end.
     Begun,
     /// It failed; see `error_code`.
     Failed,
@@ -81,6 +82,6 @@ impl Attempt {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.outcome == AttemptOutcome::Failed
+        self.outcome == AttemptOutcome::Failed || self.error_code.is_some()
     }
 }

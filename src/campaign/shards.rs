@@ -4,7 +4,7 @@
 //! and files; everything in it is found by its path alone.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_json::Value;
@@ -95,7 +95,8 @@ fn owners(bytes: &[u8]) -> Result<BTreeMap<String, Vec<String>>> {
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let (Some(pattern), Some(owner)) = (words.next(), words.next()) else { continue };
-        let path = pattern.trim_matches('/');
+        let path: PathBuf = Path::new(pattern.trim_start_matches('/')).components().collect();
+        let path = path.strip_prefix(".").unwrap_or(&path).to_str().unwrap_or_default();
         if path.is_empty() || path.contains(['*', '?', '[']) {
             let why = "a shard is a folder or a file: write its path, without a pattern";
             return Err(refused(format!("line {} of the owners has {pattern}: {why}", index + 1)));
@@ -171,7 +172,16 @@ mod tests {
         for wrong in ["", "folder:0", "count", "count:x", "owners:"] {
             assert!(wrong.parse::<ShardBy>().is_err(), "{wrong}");
         }
-        for wrong in ["*.rs @one", "a @one\na/x @two", "nowhere @one", "link @one", "link/x @one", "../w @one"] {
+        for wrong in [
+            ". @one",
+            "./a @one\na/ @two",
+            "*.rs @one",
+            "a @one\na/x @two",
+            "nowhere @one",
+            "link @one",
+            "link/x @one",
+            "../w @one",
+        ] {
             let shards = super::of(&workspace, &ShardBy::Owners("O".into()), |_| Ok(wrong.as_bytes().to_vec()));
             assert!(shards.is_err(), "{wrong}");
         }

@@ -35,7 +35,10 @@ pub(super) fn fill(value: &mut Value, variables: &BTreeMap<String, String>) {
     match value {
         Value::String(text) => *text = filled(text, variables),
         Value::Array(list) => list.iter_mut().for_each(|value| fill(value, variables)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| fill(value, variables)),
+        // A check is a command: no shell reads a value.
+        Value::Object(fields) => {
+            fields.iter_mut().filter(|(name, _)| *name != "check").for_each(|(_, value)| fill(value, variables));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
+use command_fds::CommandFdExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Attempt, AttemptOutcome, Campaign, CampaignAction, PlannedWorkspace, shards, template};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fs::records::WayOfWork;
 use crate::fs::{input, records};
 use crate::limits;
 use crate::replace::Query;
@@ -47,6 +49,8 @@ pub(crate) struct Worker<'a> {
     /// This program.
     pub(crate) program: PathBuf,
     pub(crate) task: CampaignTask,
+    /// The way of its work, which excludes others.
+    pub(crate) way: WayOfWork,
     /// The round of what it reports.
     pub(crate) round: u32,
     /// The machine and the process.
@@ -76,10 +80,13 @@ struct ChangeCommand {
 
 /// What counts of an answer.
 #[derive(Debug, Default, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of an answer")]
 struct ChildAnswer {
     #[serde(default)]
     success: bool,
     transaction_id: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
     #[serde(default)]
     files_edited: usize,
     #[serde(default)]
@@ -94,7 +101,17 @@ struct ChildAnswer {
     file_path: Option<String>,
     outcome: Option<String>,
     #[serde(default)]
-    transactions: Vec<Value>,
+    transactions: Vec<LoggedChange>,
+}
+
+/// What counts of a transaction in the log.
+#[derive(Debug, Deserialize)]
+struct LoggedChange {
+    transaction_id: String,
+    reverted_by: Option<String>,
+    reverts: Option<String>,
+    #[serde(default)]
+    reverts_each: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -140,7 +157,9 @@ impl Worker<'_> {
             Came::NoPlan => {}
             Came::NotDone => attempt.outcome = AttemptOutcome::NotDone,
             Came::Failed(code, error, retryable) => {
-                attempt.outcome = AttemptOutcome::Failed;
+                // Without an answer it may have come to any end.
+                let is_over = code != NO_ANSWER;
+                attempt.outcome = if is_over { AttemptOutcome::Failed } else { AttemptOutcome::Begun };
                 (attempt.error_code, attempt.error, attempt.retryable) =
                     (Some(code.to_owned()), Some(error), retryable);
             }
@@ -151,6 +170,13 @@ impl Worker<'_> {
 
     /// Reports what an answer says.
     fn tell(&self, attempt: &mut Attempt, answer: ChildAnswer, status: Option<i32>) {
+        if answer.success && answer.dry_run {
+            let message = "the plan asks for a dry run, and a campaign makes the change: leave dry_run out of it";
+            attempt.outcome = AttemptOutcome::Failed;
+            let code = ErrorKind::ValidationFailed.code().to_owned();
+            (attempt.error_code, attempt.error) = (Some(code), Some(message.to_owned()));
+            return;
+        }
         if !answer.success {
             let first = answer.errors.into_iter().next();
             attempt.outcome = AttemptOutcome::Failed;
@@ -172,7 +198,7 @@ impl Worker<'_> {
     fn change(&self, workspace: &PlannedWorkspace, again: bool) -> Result<Came> {
         let Some(change) = self.command_of_change(workspace)? else { return Ok(Came::NoPlan) };
         let key = key(&self.campaign.manifest.id, workspace);
-        let mut command = self.program(workspace);
+        let mut command = self.program(workspace)?;
         command.args(change.name_and_options).args(["--campaign", &key, "--idempotency-key", &key]);
         command.args(again.then_some("--again")).args(change.words);
         answered(command, &change.stdin)
@@ -211,34 +237,43 @@ impl Worker<'_> {
 
     fn undo(&self, workspace: &PlannedWorkspace, rebase: bool, was_done: bool) -> Result<Came> {
         let key = key(&self.campaign.manifest.id, workspace);
-        let mut command = self.program(workspace);
-        command.args(["undo", "--campaign", &key]).args(rebase.then_some("--rebase"));
-        let came = answered(command, b"")?;
         let is_unknown = |answer: &ChildAnswer| answer.error_code.as_deref() == Some(UNKNOWN_TRANSACTION);
-        let Came::Answer(answer, _) = &came else { return Ok(came) };
-        if answer.success || !is_unknown(answer) {
-            return Ok(came);
-        }
-        // Undone before, never done, or pruned since.
-        let mut command = self.program(workspace);
-        command.args(["log", "--campaign", &key, "--limit", "1"]);
-        match answered(command, b"")? {
-            Came::Answer(log, _) if log.lists_any() => {
-                let answer = ChildAnswer { success: true, already_applied: true, undone_by: None, ..log.of_first() };
-                Ok(Came::Answer(answer, None))
+        loop {
+            let mut command = self.program(workspace)?;
+            command.args(["undo", "--campaign", &key]).args(rebase.then_some("--rebase"));
+            let came = answered(command, b"")?;
+            let Came::Answer(answer, _) = &came else { return Ok(came) };
+            if answer.success || !is_unknown(answer) {
+                return Ok(came);
             }
-            Came::Answer(..) if was_done => Ok(came),
-            Came::Answer(..) => Ok(Came::NotDone),
-            other => Ok(other),
+            // Undone before, never done, or pruned since.
+            let mut command = self.program(workspace)?;
+            command.args(["log", "--campaign", &key]);
+            let log = match answered(command, b"")? {
+                Came::Answer(log, _) => log.transactions,
+                other => return Ok(other),
+            };
+            if log.is_empty() {
+                return Ok(if was_done { came } else { Came::NotDone });
+            }
+            // One that was committed meanwhile is undone now.
+            if let Some(done) = log.iter().all(LoggedChange::is_undone).then(|| log.into_iter().next()).flatten() {
+                let id = Some(done.transaction_id);
+                let answer =
+                    ChildAnswer { success: true, transaction_id: id, already_applied: true, ..ChildAnswer::default() };
+                return Ok(Came::Answer(answer, None));
+            }
         }
     }
 
     /// The start of each command.
-    fn program(&self, workspace: &PlannedWorkspace) -> Command {
+    fn program(&self, workspace: &PlannedWorkspace) -> Result<Command> {
         let mut command = Command::new(&self.program);
         command.args(["--root", &workspace.root, "--json", "--quiet"]).args(&self.campaign.manifest.options);
+        // What is at work when this process is killed goes on, and nobody works in another way meanwhile.
+        command.preserved_fds(vec![self.way.handle()?]);
         Self::at_home(&mut command, workspace);
-        command
+        Ok(command)
     }
 
     /// Starts it in the root of the workspace, with the variables of the workspace.
@@ -255,16 +290,10 @@ impl Worker<'_> {
     }
 }
 
-impl ChildAnswer {
-    /// Returns whether a log lists anything.
-    fn lists_any(&self) -> bool {
-        !self.transactions.is_empty()
-    }
-
-    /// The answer about the first transaction of a log.
-    fn of_first(self) -> Self {
-        let id = self.transactions.first().and_then(|first| first["transaction_id"].as_str()).map(str::to_owned);
-        Self { transaction_id: id, ..self }
+impl LoggedChange {
+    /// Returns whether it is an undo, or has one.
+    fn is_undone(&self) -> bool {
+        self.reverted_by.is_some() || self.reverts.is_some() || !self.reverts_each.is_empty()
     }
 }
 

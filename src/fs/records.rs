@@ -3,8 +3,9 @@
 //! A crash cuts off the last line of a file at most. Each writer has a file of its own, so that writers on several
 //! machines never write into one.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -70,9 +71,43 @@ impl LineWriter {
     }
 }
 
+/// A way of working on the records of a folder: all who work in one way may do so together, and nobody in another way
+/// meanwhile. It lasts as long as anyone has the handle, a process that was started with it included.
+#[derive(Debug)]
+pub(crate) struct WayOfWork(File);
+
+impl WayOfWork {
+    /// Begins to work in this way; `None` while others work in one of the `others`.
+    pub(crate) fn begin(folder: &Path, way: &str, others: &[&str]) -> Result<Option<Self>> {
+        let open = |name: &str| {
+            let path = folder.join(name);
+            let opened =
+                fs::create_dir_all(folder).and_then(|()| File::options().create(true).append(true).open(&path));
+            opened.map_err(|e| Error::io("open", &path, e))
+        };
+        let failed = |e| Error::io("lock", folder, e);
+        let own = open(way)?;
+        // Before the others are looked at: of two that begin at once, neither goes on unseen by the other.
+        own.lock_shared().map_err(failed)?;
+        for other in others {
+            match open(other)?.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+        Ok(Some(Self(own)))
+    }
+
+    /// A handle for a process that is started.
+    pub(crate) fn handle(&self) -> Result<OwnedFd> {
+        self.0.try_clone().map(Into::into).map_err(|e| Error::io("lock", "the campaign", e))
+    }
+}
+
 /// Passes each line of a file to `each`, without its line feed, and with its whole length: of one that is too long only
-/// the beginning. What follows the last line feed was cut off.
-pub(crate) fn each_line(path: &Path, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+/// the beginning. Returns what follows the last line feed, which was cut off.
+pub(crate) fn each_line(path: &Path, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<Vec<u8>> {
     let failed = |e| Error::io("read", path, e);
     let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io("open", path, e))?);
     let mut line = Vec::new();
@@ -82,10 +117,12 @@ pub(crate) fn each_line(path: &Path, mut each: impl FnMut(&[u8], u64) -> Result<
         if length == LINE && !line.ends_with(b"\n") {
             match rest_of_line(&mut reader).map_err(failed)? {
                 Some(rest) => length += rest,
-                None => return Ok(()),
+                None => return Ok(line),
             }
-        } else if line.pop() != Some(b'\n') {
-            return Ok(());
+        } else if line.last() != Some(&b'\n') {
+            return Ok(line);
+        } else {
+            line.pop();
         }
         each(&line, length - 1)?;
     }
@@ -278,6 +315,19 @@ mod tests {
         writer.add("two").unwrap();
         writer.add("three").unwrap();
         assert_eq!(lines(&path), ["on", "two", "three"]);
+    }
+
+    #[test]
+    fn two_ways_of_work_are_never_taken_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = |way: &str, other: &str| WayOfWork::begin(&folder.path().join("locks"), way, &[other]).unwrap();
+        let (one, same) = (begin("a", "b"), begin("a", "b"));
+        assert!(one.is_some() && same.is_some() && begin("b", "a").is_none());
+        let handle = one.as_ref().unwrap().handle().unwrap();
+        drop((one, same));
+        assert!(begin("b", "a").is_none(), "a process may still have it");
+        drop(handle);
+        assert!(begin("b", "a").is_some());
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
         // The steps name what is in the way, or what to send; the hint of the kind knows neither.
         Outcome::Unchanged | Outcome::RolledBack if is_told => "",
         Outcome::Unchanged | Outcome::RolledBack => {
-            let special = of_patch.or_else(|| of_search(error)).or_else(|| of_limit(error));
+            let special =
+                of_patch.or_else(|| of_search(error)).or_else(|| of_command(error)).or_else(|| of_limit(error));
             special.unwrap_or(recovery_hint_of(error.kind()))
         }
     };
@@ -151,6 +152,12 @@ fn of_search(error: &Error) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// The hint for a command that was to print a plan: it was run in the workspace itself.
+fn of_command(error: &Error) -> Option<&'static str> {
+    let is_bare = error.kind() == ErrorKind::ProgramFailed && !matches!(error.details(), Detail::Program(_));
+    is_bare.then_some("Mend the command, then do the same again.")
 }
 
 /// The hint where the system's limit of open files struck, perhaps in a call that has no request.

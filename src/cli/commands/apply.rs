@@ -153,9 +153,9 @@ fn printed(command: &str, options: &CommonOptions) -> Result<Vec<u8>> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = &output.stderr[output.stderr.len().saturating_sub(SAID)..];
-    let message =
-        format!("the command that prints the plan: {}: {}", output.status, String::from_utf8_lossy(said).trim());
+    let said = String::from_utf8_lossy(&output.stderr[output.stderr.len().saturating_sub(SAID)..]).into_owned();
+    let said = if said.trim().is_empty() { String::new() } else { format!(": {}", said.trim()) };
+    let message = format!("the command that prints the plan failed, and what it wrote stays: {}{said}", output.status);
     Err(Error::new(ErrorKind::ProgramFailed, message))
 }
 

@@ -45,7 +45,7 @@ pub(super) fn run(args: &CampaignNewArgs, options: &CommonOptions) -> Result<Ans
         workspaces = parts.concat();
     }
     if let Some(check) = options.of_each_command().iter().find(|option| option.starts_with("--check=")) {
-        check_command(check, &workspaces)?;
+        check_command("--check", check, &workspaces)?;
     }
     let (action, plan) = action(args, &workspaces, options)?;
     let id = format!("{name}-{}", records::random_name());
@@ -125,7 +125,7 @@ fn action(
         if args.shard_by.is_some() {
             return Err(usage("--shard-by", "a command prints the whole plan of a workspace: it is not divided"));
         }
-        check_command(command, workspaces)?;
+        check_command("--plan-command", command, workspaces)?;
         return Ok((CampaignAction::PlanCommand { command: command.clone() }, None));
     }
     if let Some([pattern, replacement]) = args.replace.as_deref() {
@@ -139,12 +139,15 @@ fn action(
         return Ok((CampaignAction::Replace { pattern, replacement, arguments }, None));
     }
     let Some(command) = &args.run else { return Err(usage("--run", "a campaign has something to do")) };
-    check_command(command, workspaces)?;
+    check_command("--run", command, workspaces)?;
     Ok((CampaignAction::Run { command: command.clone() }, None))
 }
 
 /// Refuses variables in a command: a shell would read their values, and whoever names a folder would run commands.
-fn check_command(command: &str, workspaces: &[PlannedWorkspace]) -> Result<()> {
+fn check_command(option: &str, command: &str, workspaces: &[PlannedWorkspace]) -> Result<()> {
+    if command.trim().is_empty() {
+        return Err(usage(option, "is empty, and would do nothing: give a command"));
+    }
     let Some(name) = campaign::variable_in(command, &workspaces[0]) else { return Ok(()) };
     let variable = match &*name {
         "workspace" => "TXEDIT_WORKSPACE".to_owned(),
@@ -152,11 +155,19 @@ fn check_command(command: &str, workspaces: &[PlannedWorkspace]) -> Result<()> {
         name => format!("TXEDIT_VAR_{name}"),
     };
     let message = format!("a shell would read the value of {{{{{name}}}}}: write \"${variable}\" in a command");
-    Err(usage("--run", message))
+    Err(usage(option, message))
 }
 
 /// Reads the plan as each workspace will; what is wrong is told now, and not by each of them.
 fn check_plan(plan: &[u8], path: &Path, workspaces: &[PlannedWorkspace]) -> Result<()> {
+    let has_command =
+        serde_json::from_slice::<serde_json::Value>(plan).ok().and_then(|plan| Some(plan.get("check")?.to_string()));
+    if let Some(check) = has_command {
+        check_command("check", &check, workspaces)?;
+    }
+    if plan.trim_ascii().is_empty() {
+        return Err(usage("--plan", format!("{} is empty", shown(path))));
+    }
     if !dialect::may_be_plan(plan) || dialect::detect(plan).is_some() {
         let message = format!("{} is no plan, a JSON object with `files`: a patch is given with --patch", shown(path));
         return Err(Error::new(ErrorKind::PatchParseFailed, message).at(path));

@@ -134,7 +134,7 @@ pub(super) fn answer(campaign: &Campaign, session: &Session, options: &CommonOpt
     let mut text = json.for_people(session);
     if !json.complete {
         let folder = next_step::shell_word(options.shown(&campaign.folder));
-        text.push_str(&json.next_step(&folder));
+        text.push_str(&json.next_step(&folder, session));
     }
     let status = exit_status(json.complete, session);
     Ok(Answer::new(&json, text)?.having_done(done(session)).exiting(status))
@@ -147,6 +147,16 @@ pub(super) fn of_its_own(campaign: &Campaign, session: &Session, made: Vec<Attem
     let text = json.for_people(session);
     let status = exit_status(session.failures == 0 && session.stopped.is_none(), session);
     Ok(Answer::new(&json, text)?.having_done(done(session)).exiting(status))
+}
+
+/// The answer of an undo, which succeeds if its own attempts did.
+pub(super) fn undone(campaign: &Campaign, session: &Session, options: &CommonOptions) -> Result<Answer, Failure> {
+    let mut answer = of_its_own(campaign, session, Vec::new())?;
+    if session.failures > 0 || session.stopped.is_some() {
+        let folder = next_step::shell_word(options.shown(&campaign.folder));
+        let _ = writeln!(answer.human, "  look at those with `txedit campaign report {folder}`, then undo again");
+    }
+    Ok(answer)
 }
 
 fn exit_status(is_good: bool, session: &Session) -> u8 {
@@ -202,7 +212,7 @@ impl CampaignStatusJson {
             (self.nothing_to_do, "with nothing to do"),
             (self.undone, "undone"),
             (self.failed, "failed"),
-            (self.undo_failed, "of which the undo failed"),
+            (self.undo_failed, "done, whose undo failed"),
             (self.unreported, "unreported"),
         ];
         let numbers: Vec<_> = numbers.into_iter().filter(|(number, _)| *number > 0).collect();
@@ -235,16 +245,19 @@ impl CampaignStatusJson {
     }
 
     /// What to do about what is left.
-    fn next_step(&self, folder: &str) -> String {
+    fn next_step(&self, folder: &str, session: &Session) -> String {
+        if let Some(first) = session.canary {
+            return format!("  mend it, then `txedit campaign retry --failed --canary {first} {folder}`\n");
+        }
+        if self.failed > 0 && self.retryable == 0 {
+            return format!("  mend those, then `txedit campaign retry --failed {folder}`\n");
+        }
         if self.unreported > 0 && self.failed == 0 {
             return format!("  go on with `txedit campaign run {folder}`\n");
         }
         if self.undo_failed > 0 {
             return format!("  look at those with `txedit campaign report {folder}`, then undo again\n");
         }
-        if self.retryable + self.unreported > 0 {
-            return format!("  try again with `txedit campaign retry {folder}`\n");
-        }
-        format!("  mend those, then `txedit campaign retry --failed {folder}`\n")
+        format!("  try again with `txedit campaign retry {folder}`\n")
     }
 }

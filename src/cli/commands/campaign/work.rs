@@ -17,7 +17,7 @@ use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::{self, Answer, BAD, NAME, styled};
 use crate::cli::signals;
 use crate::error::{Error, Result};
-use crate::fs::records::{self, LineWriter};
+use crate::fs::records::{self, LineWriter, WayOfWork};
 use crate::path::one_line;
 
 /// What was done by one call.
@@ -27,6 +27,8 @@ pub(super) struct Session {
     pub(super) failures: usize,
     /// Why some were left out.
     pub(super) stopped: Option<String>,
+    /// The number of first workspaces, of which one has failed.
+    pub(super) canary: Option<usize>,
     pub(super) is_interrupted: bool,
     /// True if a report could not be written.
     pub(super) is_broken: bool,
@@ -34,6 +36,8 @@ pub(super) struct Session {
 
 pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
+    let task = CampaignTask::Change { again: args.again };
+    let way = campaign.begin(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let is_due = |state| state == WorkspaceState::Unreported || args.again && state == WorkspaceState::Undone;
     let due = progress.due(is_due);
@@ -41,8 +45,7 @@ pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Ans
         engines::run(engine, args, &campaign, &due, options)?;
         return told::answer(&campaign, &Session::default(), options);
     }
-    let task = CampaignTask::Change { again: args.again };
-    let worker = worker(&campaign, task, progress.round_of_change(args.again))?;
+    let worker = worker(&campaign, (task, way), progress.round_of_change(args.again))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
@@ -50,13 +53,15 @@ pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Ans
 
 pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
+    let task = CampaignTask::Change { again: false };
+    let way = campaign.begin(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let due = progress.due(|state| match state {
         WorkspaceState::Unreported => true,
         WorkspaceState::Failed { retryable } => retryable || args.failed,
         _ => false,
     });
-    let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
+    let worker = worker(&campaign, (task, way), progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
@@ -64,25 +69,28 @@ pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result
 
 pub(super) fn undo(args: &CampaignUndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
+    let task = CampaignTask::Undo { rebase: args.rebase };
+    let way = campaign.begin(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     // One without a report, or that failed, may be done, too.
     let mut due = progress.due(|state| !matches!(state, WorkspaceState::Undone | WorkspaceState::NothingToDo));
     due.reverse();
-    let worker = worker(&campaign, CampaignTask::Undo { rebase: args.rebase }, progress.round_of_undo())?;
+    let worker = worker(&campaign, (task, way), progress.round_of_undo())?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
-    told::of_its_own(&campaign, &series.session, Vec::new())
+    told::undone(&campaign, &series.session, options)
 }
 
 pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
+    let task = CampaignTask::Change { again: args.again };
+    let way = campaign.begin(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     for index in &args.workspaces {
         campaign.workspace(*index)?;
     }
     let due: Vec<_> = args.workspaces.iter().map(|index| progress.due_at(*index)).collect();
-    let task = CampaignTask::Change { again: args.again };
-    let worker = worker(&campaign, task, progress.round_of_change(args.again))?;
+    let worker = worker(&campaign, (task, way), progress.round_of_change(args.again))?;
     let pace = PaceArgs { jobs: std::num::NonZero::new(1), stop_after: None, rate: None };
     let mut series = AttemptSeries::new(&worker, &pace, options)?;
     series.work(&due)?;
@@ -91,19 +99,21 @@ pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<
 
 pub(super) fn shard(args: &CampaignShardArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
+    let task = CampaignTask::Change { again: false };
+    let way = campaign.begin(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let (part, of) = args.part;
     let mut due = progress.due(|state| state == WorkspaceState::Unreported);
     due.retain(|due| due.index % of == part - 1);
-    let worker = worker(&campaign, CampaignTask::Change { again: false }, progress.round_of_change(false))?;
+    let worker = worker(&campaign, (task, way), progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
     told::of_its_own(&campaign, &series.session, Vec::new())
 }
 
-fn worker(campaign: &Campaign, task: CampaignTask, round: u32) -> Result<Worker<'_>> {
+fn worker(campaign: &Campaign, (task, way): (CampaignTask, WayOfWork), round: u32) -> Result<Worker<'_>> {
     let name = format!("{}:{}", records::machine(), std::process::id());
-    Ok(Worker { campaign, program: program()?, task, round, name })
+    Ok(Worker { campaign, program: program()?, task, way, round, name })
 }
 
 /// This program.
@@ -148,6 +158,7 @@ impl<'a> AttemptSeries<'a> {
         let count = self.worker.campaign.count();
         if self.session.failures > 0 && first > 0 || (0..first.min(count)).any(is_left) {
             self.session.stopped = Some("one of the first workspaces has failed".to_owned());
+            self.session.canary = Some(first);
         }
         if self.session.stopped.is_some() { Ok(()) } else { self.work(&others) }
     }

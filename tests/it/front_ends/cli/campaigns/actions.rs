@@ -36,6 +36,11 @@ fn a_plan_is_printed_by_a_command() {
     assert_eq!((&failure["error_code"], &failure["retryable"]), (&json!("PROGRAM_FAILED"), &json!(false)));
     assert!(failure["example"]["error"].as_str().unwrap().contains("not today"), "{failure}");
     assert_eq!(fs::read_to_string(here.path().join("repos/01/NEW")).unwrap(), "01 repos/01");
+    // One that asks for a dry run makes nothing, and that is a failure.
+    fs::remove_dir_all(here.path().join("c")).unwrap();
+    let print = r#"echo '{"dry_run": true, "files": [{"file_path": "x", "content": ""}]}'"#;
+    new(&here, &["--workspaces", "repos/*", "--plan-command", print]).exits(0);
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(1).json()), "4 failed");
 }
 
 #[test]
@@ -131,8 +136,13 @@ fn what_cannot_be_planned_makes_no_folder() {
     here.write("dry.json", "{\"dry_run\": true, \"files\": [{\"file_path\": \"x\", \"content\": \"\"}]}");
     here.write("vars", "{\"root\": \"repos/00\", \"vars\": {\"x\": \"1\"}}\nrepos/01\n");
     let plan = ["--plan", "plan.json"];
+    let check = json!({ "check": ["sh", "-c", "echo {{root}}"], "files": [{ "file_path": "x", "content": "" }] });
+    here.write("check.json", &check.to_string()).write("empty", "");
     for line in [
-        &["--workspaces", "repos/*"][..],
+        &["--workspaces", "repos/*", "--plan", "check.json", "--allow-checks"][..],
+        &["--workspaces", "repos/*", "--plan", "empty"],
+        &["--workspaces", "repos/*", "--run", ""],
+        &["--workspaces", "repos/*"],
         &["--workspaces", "nowhere/*", "--plan", "plan.json"],
         &["--workspaces", "repos/*", "repos/01", "--plan", "plan.json"],
         &["--workspaces", "vars", "--plan", "plan.json"],

@@ -143,3 +143,83 @@ fn a_crafted_report_does_not_count() {
     let status = campaign(&here, &["status"]).exits(0).json();
     assert_eq!((numbers(&status), &status["damaged_reports"]), ("1 done".into(), &serde_json::json!(3)));
 }
+
+/// A run and an undo at once: one is refused, or they come one after the other; what is told is what is there.
+#[test]
+fn no_two_kinds_of_work_are_done_at_once() {
+    let here = planned(3);
+    let start = |line: &[&str]| {
+        let mut command = here.command(&[&["campaign", line[0], "c", "--json"], &line[1..]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut refused = 0;
+    for (one, other) in
+        [(&["run"][..], &["undo"][..]), (&["run", "--again"], &["undo"]), (&["run", "--again"], &["run"])]
+    {
+        for _ in 0..5 {
+            let ran = [start(one), start(other)].map(|child| super::Ran::from(child.wait_with_output().unwrap()));
+            refused += ran.iter().filter(|ran| ran.status == Some(4)).count();
+            let status = campaign(&here, &["status"]).json();
+            for index in 0..3 {
+                let name = format!("{index:02}");
+                let told = campaign(&here, &["report"]).exits(0).json();
+                let of_it =
+                    told["reports"].as_array().unwrap().iter().find(|one| one["name"] == format!("repos/{name}"));
+                let outcome = of_it.map_or("unreported", |one| one["outcome"].as_str().unwrap());
+                let expected = match outcome {
+                    "done" => NEW,
+                    "undone" => OLD,
+                    _ => continue,
+                };
+                assert_eq!(contents(&here, &name), [expected.to_owned()].into(), "{outcome}: {status}");
+            }
+        }
+    }
+    assert!(refused > 5, "{refused}");
+}
+
+/// While a process is at work that a killed driver had started, no other kind of work begins.
+#[test]
+fn what_a_killed_driver_left_at_work_is_waited_for() {
+    let here = super::repositories(1);
+    let line = ["--workspaces", "repos/*", "--replace", "greet()", "hello(greet())", "--check", "sleep 1"];
+    super::new(&here, &line).exits(0);
+    let mut driver = here.command(&["campaign", "run", "c"]).stdout(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(400));
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    let refused = campaign(&here, &["undo"]).exits(4).json();
+    assert_eq!((&refused["error_code"], &refused["retryable"]), (&"LOCK_TIMEOUT".into(), &true.into()));
+    super::super::wait_for(|| campaign(&here, &["undo"]).status == Some(0));
+    all_are(&here, OLD);
+    assert_eq!(numbers(&campaign(&here, &["status"]).exits(0).json()), "1 undone");
+}
+
+#[test]
+fn an_attempt_without_an_answer_is_unreported() {
+    let here = super::repositories(1);
+    // The check kills the program that started it.
+    let line =
+        ["--workspaces", "repos/*", "--replace", "greet()", "hello(greet())", "--check", "kill -9 $PPID; sleep 9"];
+    super::new(&here, &line).exits(0);
+    let told = campaign(&here, &["run"]).exits(1).json();
+    assert_eq!((numbers(&told), &told["failures"]), ("1 unreported".into(), &serde_json::json!([])));
+    assert_eq!(reports(&here).len(), 0);
+    let lines = std::fs::read_to_string(newest(&here)).unwrap();
+    assert!(lines.contains("NO_ANSWER"), "{lines}");
+    assert_eq!(contents(&here, "00"), [OLD.to_owned()].into());
+}
+
+/// A report that was cut off says nothing, and those before it nothing any more.
+#[test]
+fn a_begun_attempt_that_was_cut_off_may_have_come_to_any_end() {
+    let here = planned(1);
+    campaign(&here, &["run"]).exits(0);
+    campaign(&here, &["undo"]).exits(0);
+    campaign(&here, &["run", "--again"]).exits(0);
+    let path = newest(&here);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..40]).unwrap();
+    assert_eq!(numbers(&campaign(&here, &["status"]).exits(1).json()), "1 unreported");
+    assert_eq!(numbers(&campaign(&here, &["run"]).exits(0).json()), "1 done");
+}
