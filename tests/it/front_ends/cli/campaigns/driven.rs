@@ -199,17 +199,18 @@ fn what_a_killed_driver_left_at_work_is_waited_for() {
 fn an_attempt_without_an_answer_is_unreported() {
     let here = super::repositories(1);
     // The check kills the program that started it.
-    let line =
-        ["--workspaces", "repos/*", "--replace", "greet()", "hello(greet())", "--check", "kill -9 $PPID; sleep 9"];
+    let line = ["--workspaces", "repos/*", "--replace", "greet()", "hello(greet())", "--check", "kill -9 $PPID"];
     super::new(&here, &line).exits(0);
     let told = campaign(&here, &["run"]).exits(1).json();
     assert_eq!((numbers(&told), &told["failures"]), ("1 unreported".into(), &serde_json::json!([])));
     assert_eq!(reports(&here).len(), 0);
     let lines = std::fs::read_to_string(newest(&here)).unwrap();
     assert!(lines.contains("NO_ANSWER"), "{lines}");
-    // It was killed in its check: the next call rolls it back.
-    here.run(&["-C", "repos/00", "recover"]).exits(0);
-    all_are(&here, OLD);
+    // It was killed in its check: the next call rolls it back, once that has ended, too.
+    super::super::wait_for(|| {
+        here.run(&["-C", "repos/00", "recover"]).exits(0);
+        contents(&here, "00") == [OLD.to_owned()].into()
+    });
 }
 
 /// A report that was cut off says nothing, and those before it nothing any more.
