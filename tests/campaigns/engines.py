@@ -205,8 +205,6 @@ class Slurm:
         with open(self.conf, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
         environment = dict(os.environ, SLURM_CONF=self.conf, PATH=f"/usr/sbin:{os.environ['PATH']}")
-        if subprocess.run(["pgrep", "-x", "munged"], stdout=subprocess.DEVNULL).returncode != 0:
-            subprocess.run(["service", "munge", "start"], check=True, stdout=subprocess.DEVNULL)
         commands = [["slurmctld", "-D"], *(["slurmd", "-D", "-N", f"n{n}"] for n in nodes)]
         for n in nodes:
             os.makedirs(os.path.join(self.folder, f"spool-n{n}"))
