@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::input;
-use crate::fs::records::{self, LineFile, LineWriter, WayOfWork};
+use crate::fs::records::{self, LineFile, LineWriter, ModeLock};
 use crate::limits;
 pub(crate) use manifest::{CampaignAction, Manifest};
 pub(crate) use page::page;
@@ -46,8 +46,8 @@ const PLAN: &str = "plan";
 /// The folder of the locks for the kinds of work.
 const LOCKS: &str = "locks";
 
-/// The kinds of work.
-const WAYS: [&str; 3] = ["change", "again", "undo"];
+/// The kinds of work, which are the modes of the lock.
+const MODES: [&str; 3] = ["change", "again", "undo"];
 
 /// The folder of what was reported.
 const REPORTS: &str = "reports";
@@ -126,15 +126,16 @@ impl Campaign {
         records::files_in(&self.folder.join(REPORTS))
     }
 
-    /// Begins a kind of work. No two kinds are done at once: which of their reports is the last would not be known.
-    pub(crate) fn begin(&self, task: CampaignTask) -> Result<WayOfWork> {
-        let way = match task {
+    /// Locks the campaign for a kind of work. No two kinds are done at once: which of their reports is the last would not be
+    /// known.
+    pub(crate) fn lock(&self, task: CampaignTask) -> Result<ModeLock> {
+        let mode = match task {
             CampaignTask::Change { again: false } => "change",
             CampaignTask::Change { again: true } => "again",
             CampaignTask::Undo { .. } => "undo",
         };
-        let others: Vec<_> = WAYS.into_iter().filter(|other| *other != way).collect();
-        WayOfWork::begin(&self.folder.join(LOCKS), way, &others)?.ok_or_else(|| {
+        let others: Vec<_> = MODES.into_iter().filter(|other| *other != mode).collect();
+        ModeLock::take(&self.folder.join(LOCKS), mode, &others)?.ok_or_else(|| {
             let message = "another process is at work on the campaign, and makes the change where this one would undo it, or \
                            the other way round: wait for its end, and for what it left at work";
             Error::new(ErrorKind::LockTimeout, message).at(&self.folder)

@@ -16,12 +16,7 @@ dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dt { opacity: .75; } dd 
 
 /// The page: numbers, the ways in which workspaces failed, and each workspace.
 pub(crate) fn page(campaign: &Campaign, progress: &CampaignProgress) -> Result<String> {
-    let mut last: Vec<Option<Attempt>> = Vec::new();
-    last.resize_with(campaign.count(), || None);
-    progress.each_last(campaign, |attempt| {
-        let index = attempt.workspace;
-        last[index] = Some(attempt);
-    })?;
+    let last = progress.last_attempts(campaign)?;
     let title = text(&campaign.manifest.id);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
@@ -62,14 +57,7 @@ pub(crate) fn page(campaign: &Campaign, progress: &CampaignProgress) -> Result<S
 }
 
 fn row(page: &mut String, name: &str, state: WorkspaceState, last: Option<&Attempt>) {
-    let words = match state {
-        WorkspaceState::Unreported => "unreported",
-        WorkspaceState::Done => "done",
-        WorkspaceState::NothingToDo => "nothing to do",
-        WorkspaceState::Undone => "undone",
-        WorkspaceState::Failed { .. } => "failed",
-        WorkspaceState::UndoFailed => "undo failed",
-    };
+    let words = state.words();
     let class = if words.ends_with("failed") { " class=\"failed\"" } else { "" };
     let of = |field: fn(&Attempt) -> Option<&String>| last.and_then(field).map(|value| text(value)).unwrap_or_default();
     let id = of(|last| last.transaction_id.as_ref());

@@ -24,6 +24,20 @@ pub(crate) enum WorkspaceState {
     UndoFailed,
 }
 
+impl WorkspaceState {
+    /// In words.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Unreported => "unreported",
+            Self::Done => "done",
+            Self::NothingToDo => "nothing to do",
+            Self::Undone => "undone",
+            Self::Failed { .. } => "failed",
+            Self::UndoFailed => "undo failed",
+        }
+    }
+}
+
 /// A workspace in which an attempt is to be made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DueWorkspace {
@@ -149,7 +163,7 @@ impl CampaignProgress {
 
     /// Passes the reports that count to `each`, the oldest first; of a workspace there may be several that say the same.
     /// One without a report, or of which nothing is there, has none.
-    pub(crate) fn each_last(&self, campaign: &Campaign, mut each: impl FnMut(Attempt)) -> Result<()> {
+    fn each_last(&self, campaign: &Campaign, mut each: impl FnMut(Attempt)) -> Result<()> {
         for path in campaign.reports()? {
             records::each_line(&path, |line, _| {
                 if let Ok(attempt) = serde_json::from_slice::<Attempt>(line)
@@ -163,6 +177,17 @@ impl CampaignProgress {
             })?;
         }
         Ok(())
+    }
+
+    /// The report that counts of each workspace; `None` where there is none.
+    pub(crate) fn last_attempts(&self, campaign: &Campaign) -> Result<Vec<Option<Attempt>>> {
+        let mut last: Vec<Option<Attempt>> = Vec::new();
+        last.resize_with(campaign.count(), || None);
+        self.each_last(campaign, |attempt| {
+            let index = attempt.workspace;
+            last[index] = Some(attempt);
+        })?;
+        Ok(last)
     }
 
     fn add(&mut self, attempt: Attempt, numbers: &mut HashMap<String, u16>) {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Attempt, AttemptOutcome, Campaign, CampaignAction, PlannedWorkspace, shards, template};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::records::WayOfWork;
+use crate::fs::records::ModeLock;
 use crate::fs::{input, records};
 use crate::limits;
 use crate::replace::Query;
@@ -26,6 +26,9 @@ const NO_ANSWER: &str = "NO_ANSWER";
 
 /// The code of an undo for whose transaction there is neither an undo nor the transaction.
 const UNKNOWN_TRANSACTION: &str = "UNKNOWN_TRANSACTION";
+
+/// How often an undo looks again where something was committed after it had looked.
+const UNDO_TRIES: usize = 10;
 
 /// What is to be done in each workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +52,8 @@ pub(crate) struct Worker<'a> {
     /// This program.
     pub(crate) program: PathBuf,
     pub(crate) task: CampaignTask,
-    /// The way of its work, which excludes others.
-    pub(crate) way: WayOfWork,
+    /// Held against other kinds of work, also by what it starts.
+    pub(crate) lock: ModeLock,
     /// The round of what it reports.
     pub(crate) round: u32,
     /// The machine and the process.
@@ -238,7 +241,9 @@ impl Worker<'_> {
     fn undo(&self, workspace: &PlannedWorkspace, rebase: bool, was_done: bool) -> Result<Came> {
         let key = key(&self.campaign.manifest.id, workspace);
         let is_unknown = |answer: &ChildAnswer| answer.error_code.as_deref() == Some(UNKNOWN_TRANSACTION);
+        let mut tries = 0;
         loop {
+            tries += 1;
             let mut command = self.program(workspace)?;
             command.args(["undo", "--campaign", &key]).args(rebase.then_some("--rebase"));
             let came = answered(command, b"")?;
@@ -256,12 +261,15 @@ impl Worker<'_> {
             if log.is_empty() {
                 return Ok(if was_done { came } else { Came::NotDone });
             }
-            // One that was committed meanwhile is undone now.
             if let Some(done) = log.iter().all(LoggedChange::is_undone).then(|| log.into_iter().next()).flatten() {
                 let id = Some(done.transaction_id);
                 let answer =
                     ChildAnswer { success: true, transaction_id: id, already_applied: true, ..ChildAnswer::default() };
                 return Ok(Came::Answer(answer, None));
+            }
+            // One was committed meanwhile, and is undone now.
+            if tries == UNDO_TRIES {
+                return Ok(came);
             }
         }
     }
@@ -271,7 +279,7 @@ impl Worker<'_> {
         let mut command = Command::new(&self.program);
         command.args(["--root", &workspace.root, "--json", "--quiet"]).args(&self.campaign.manifest.options);
         // What is at work when this process is killed goes on, and nobody works in another way meanwhile.
-        command.preserved_fds(vec![self.way.handle()?]);
+        command.preserved_fds(vec![self.lock.handle()?]);
         Self::at_home(&mut command, workspace);
         Ok(command)
     }

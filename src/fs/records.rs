@@ -71,14 +71,14 @@ impl LineWriter {
     }
 }
 
-/// A way of working on the records of a folder: all who work in one way may do so together, and nobody in another way
-/// meanwhile. It lasts as long as anyone has the handle, a process that was started with it included.
+/// A lock in one of several modes: all who take one mode hold it together, and nobody in another mode meanwhile. It lasts as
+/// long as anyone has the handle, a process that was started with it included.
 #[derive(Debug)]
-pub(crate) struct WayOfWork(File);
+pub(crate) struct ModeLock(File);
 
-impl WayOfWork {
-    /// Begins to work in this way; `None` while others work in one of the `others`.
-    pub(crate) fn begin(folder: &Path, way: &str, others: &[&str]) -> Result<Option<Self>> {
+impl ModeLock {
+    /// Takes the lock in a mode; `None` while it is held in one of the `others`. Each mode has a file in `folder`.
+    pub(crate) fn take(folder: &Path, mode: &str, others: &[&str]) -> Result<Option<Self>> {
         let open = |name: &str| {
             let path = folder.join(name);
             let opened =
@@ -86,7 +86,7 @@ impl WayOfWork {
             opened.map_err(|e| Error::io("open", &path, e))
         };
         let failed = |e| Error::io("lock", folder, e);
-        let own = open(way)?;
+        let own = open(mode)?;
         // Before the others are looked at: of two that begin at once, neither goes on unseen by the other.
         own.lock_shared().map_err(failed)?;
         for other in others {
@@ -318,16 +318,16 @@ mod tests {
     }
 
     #[test]
-    fn two_ways_of_work_are_never_taken_at_once() {
+    fn no_two_modes_of_a_lock_are_held_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        let begin = |way: &str, other: &str| WayOfWork::begin(&folder.path().join("locks"), way, &[other]).unwrap();
-        let (one, same) = (begin("a", "b"), begin("a", "b"));
-        assert!(one.is_some() && same.is_some() && begin("b", "a").is_none());
+        let take = |mode: &str, other: &str| ModeLock::take(&folder.path().join("locks"), mode, &[other]).unwrap();
+        let (one, same) = (take("a", "b"), take("a", "b"));
+        assert!(one.is_some() && same.is_some() && take("b", "a").is_none());
         let handle = one.as_ref().unwrap().handle().unwrap();
         drop((one, same));
-        assert!(begin("b", "a").is_none(), "a process may still have it");
+        assert!(take("b", "a").is_none(), "a process may still have it");
         drop(handle);
-        assert!(begin("b", "a").is_some());
+        assert!(take("b", "a").is_some());
     }
 
     #[test]

@@ -71,7 +71,11 @@ impl Replacements {
 pub fn digest(key: &str, query: &Query, tree: &SearchTree, guard: ReplaceGuard) -> Digest {
     let paths = tree.paths.iter().map(|path| path.strip_prefix(&tree.root).unwrap_or(path).as_os_str().as_bytes());
     let base = tree.base.strip_prefix(&tree.root).unwrap_or(&tree.base);
-    let limits = format!("{guard:?} {}", tree.hidden);
+    let ReplaceGuard { expected_matches, max_files, if_missing } = guard;
+    let number = |limit: Option<usize>| limit.map_or_else(String::new, |limit| limit.to_string());
+    // The bytes must never change: a retry is recognised across versions of the program.
+    let skips = if_missing == IfMissing::Skip;
+    let limits = format!("{} {} {skips} {}", number(expected_matches), number(max_files), tree.hidden);
     let fields =
         [&b"search"[..]].into_iter().chain(query.fields()).chain([limits.as_bytes(), base.as_os_str().as_bytes()]);
     // No path has a NUL.
@@ -186,5 +190,26 @@ impl ReplaceGuard {
                 .with_next([NextStep::Correct(Correction::NarrowSearch)]));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Journals contain it: if this fails, keys of older versions are no longer recognised.
+    #[test]
+    fn the_digest_of_a_search_stays_the_same_from_version_to_version() {
+        let query = Query { pattern: "old".into(), replacement: "new".into(), regex: false, word: true };
+        let guard = ReplaceGuard { expected_matches: Some(2), max_files: None, if_missing: IfMissing::Skip };
+        let tree = SearchTree {
+            root: "/w".into(),
+            base: "/w/sub".into(),
+            paths: vec!["/w/sub/a".into()],
+            globs: vec!["*.rs".into()],
+            ..SearchTree::default()
+        };
+        let expected = "80d3498c67c55d4c2c4ef0fccc36dfbfa378f0cc08b1d508bef2b6b651478495";
+        assert_eq!(digest("k", &query, &tree, guard).to_hex(), expected);
     }
 }

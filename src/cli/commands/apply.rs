@@ -43,6 +43,7 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     input.request.dry_run |= asked.dry_run;
     input.request.idempotent = args.idempotent;
     input.request.idempotency_key = asked.idempotency_key.or(input.request.idempotency_key);
+    transact::check_again(asked.again, input.request.idempotency_key.as_deref())?;
     let Request { made_by, again, campaign, plan_hash, .. } = asked;
     let Input { request, patch, .. } = input;
     let request = Request { made_by, again, campaign, plan_hash, ..request };

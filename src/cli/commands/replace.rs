@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::transact;
 use crate::cli::args::ReplaceArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::{CommonOptions, usage};
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
 use crate::cli::{exit, report};
 use crate::engine::Run;
@@ -27,9 +27,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         regex: args.regex,
         word: args.word,
     };
-    if args.key.again && args.key.idempotency_key.is_none() {
-        return Err(usage("--again", "there is no --idempotency-key whose change could be made again").into());
-    }
+    transact::check_again(args.key.again, args.key.idempotency_key.as_deref())?;
     let engine = options.engine()?;
     let root = engine.root().to_owned();
     let is_inside = options.current.starts_with(&root);

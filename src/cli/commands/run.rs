@@ -6,7 +6,7 @@ use super::transact;
 use crate::check::{Dropped, ProgramRun, Streams, Verdict};
 use crate::cli::args::RunArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::{CommonOptions, seconds, usage};
+use crate::cli::options::{CommonOptions, seconds};
 use crate::cli::output::{Answer, NAME, NOTE, count, styled};
 use crate::cli::report;
 use crate::engine::Engine;
@@ -21,9 +21,7 @@ use crate::wire::open::StagedJson;
 const NAMED: usize = 5;
 
 pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
-    if args.key.again && args.key.idempotency_key.is_none() {
-        return Err(usage("--again", "there is no --idempotency-key whose change could be made again").into());
-    }
+    transact::check_again(args.key.again, args.key.idempotency_key.as_deref())?;
     let engine = options.engine()?;
     let program = program(args, &engine, options)?;
     if args.stage {

@@ -76,6 +76,14 @@ fn not_allowed(command: &str) -> Error {
     Error::new(ErrorKind::ChecksNotAllowed, message)
 }
 
+/// Refuses to make again what has no key to be known by.
+pub(super) fn check_again(again: bool, key: Option<&str>) -> Result<()> {
+    if again && key.is_none() {
+        return Err(usage("--again", "there is no idempotency key whose change could be made again"));
+    }
+    Ok(())
+}
+
 /// Makes a call with a progress bar; signals cancel it.
 pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     watched_by(&CallProgress::start(options.quiet), options, call)

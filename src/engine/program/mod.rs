@@ -125,7 +125,7 @@ impl Program {
         }
     }
 
-    /// Equal for two programs that are started alike, and of whose changes the same are taken.
+    /// Equal for two programs that are started alike, and of whose changes the same are taken. The bytes must never change.
     fn digest(&self, key: &str) -> Digest {
         let Self { command, folder, keep_on_failure, ignored, globs, .. } = self;
         let flags = [u8::from(*keep_on_failure), u8::from(*ignored)];
@@ -366,4 +366,22 @@ fn conflict(conflicts: Vec<Conflict>) -> Error {
     let error = Error::new(ErrorKind::ConcurrentModification, message).detail(Detail::Conflicts(conflicts));
     let error = error.with_next([NextStep::RunAgain]);
     first.into_iter().fold(error, Error::at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Journals contain it: if this fails, keys of older versions are no longer recognised.
+    #[test]
+    fn the_digest_of_a_program_stays_the_same_from_version_to_version() {
+        let program = Program {
+            folder: "sub".into(),
+            ignored: true,
+            globs: vec!["*.rs".into()],
+            ..Program::new(["cargo", "fmt"].map(Into::into).to_vec())
+        };
+        let expected = "b46da3091cca43cc67c8f77908dab243ef286380b010345a41cb3e6457e8c8a4";
+        assert_eq!(program.digest("k").to_hex(), expected);
+    }
 }

@@ -44,14 +44,8 @@ pub(super) fn run(args: &CampaignReportArgs, options: &CommonOptions) -> Result<
         let page = campaign::page(&campaign, &progress)?;
         return Ok(Answer { raw: Some(page.into_bytes()), ..Answer::for_people("") });
     }
-    let mut last: Vec<Option<Attempt>> = Vec::new();
-    last.resize_with(campaign.count(), || None);
-    progress.each_last(&campaign, |attempt| {
-        let index = attempt.workspace;
-        last[index] = Some(attempt);
-    })?;
     let (mut text, mut reports, mut unreported) = (String::new(), Vec::new(), Vec::new());
-    for (index, last) in last.into_iter().enumerate() {
+    for (index, last) in progress.last_attempts(&campaign)?.into_iter().enumerate() {
         if let Some(attempt) = last {
             text.push_str(&line(&attempt, progress.state(index)));
             reports.push(attempt.into());
@@ -67,12 +61,7 @@ pub(super) fn run(args: &CampaignReportArgs, options: &CommonOptions) -> Result<
 }
 
 fn line(attempt: &Attempt, state: WorkspaceState) -> String {
-    let words = match state {
-        WorkspaceState::UndoFailed => "undo failed",
-        WorkspaceState::NothingToDo => "nothing to do",
-        _ => attempt.outcome.as_str(),
-    };
-    let mut line = format!("{words:14} {}", styled(NAME, one_line(&attempt.name)));
+    let mut line = format!("{:14} {}", state.words(), styled(NAME, one_line(&attempt.name)));
     if let Some(id) = &attempt.transaction_id {
         let _ = write!(line, "  {id}");
     }

@@ -1,6 +1,7 @@
 //! `txedit campaign run`, `retry`, `undo`, `work` and `shard`: what makes attempts, each in some of the workspaces.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::{self, Answer, BAD, NAME, styled};
 use crate::cli::signals;
 use crate::error::{Error, Result};
-use crate::fs::records::{self, LineWriter, WayOfWork};
+use crate::fs::records::{self, LineWriter, ModeLock};
 use crate::path::one_line;
 
 /// What was done by one call.
@@ -37,7 +38,7 @@ pub(super) struct Session {
 pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let task = CampaignTask::Change { again: args.again };
-    let way = campaign.begin(task)?;
+    let lock = campaign.lock(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let is_due = |state| state == WorkspaceState::Unreported || args.again && state == WorkspaceState::Undone;
     let due = progress.due(is_due);
@@ -45,7 +46,7 @@ pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Ans
         engines::run(engine, args, &campaign, &due, options)?;
         return told::answer(&campaign, &Session::default(), options);
     }
-    let worker = worker(&campaign, (task, way), progress.round_of_change(args.again))?;
+    let worker = worker(&campaign, (task, lock), progress.round_of_change(args.again))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
@@ -54,14 +55,14 @@ pub(super) fn run(args: &CampaignRunArgs, options: &CommonOptions) -> Result<Ans
 pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let task = CampaignTask::Change { again: false };
-    let way = campaign.begin(task)?;
+    let lock = campaign.lock(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let due = progress.due(|state| match state {
         WorkspaceState::Unreported => true,
         WorkspaceState::Failed { retryable } => retryable || args.failed,
         _ => false,
     });
-    let worker = worker(&campaign, (task, way), progress.round_of_change(false))?;
+    let worker = worker(&campaign, (task, lock), progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work_after(args.canary.unwrap_or_default(), &due, &progress)?;
     told::answer(&campaign, &series.session, options)
@@ -70,12 +71,12 @@ pub(super) fn retry(args: &CampaignRetryArgs, options: &CommonOptions) -> Result
 pub(super) fn undo(args: &CampaignUndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let task = CampaignTask::Undo { rebase: args.rebase };
-    let way = campaign.begin(task)?;
+    let lock = campaign.lock(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     // One without a report, or that failed, may be done, too.
     let mut due = progress.due(|state| !matches!(state, WorkspaceState::Undone | WorkspaceState::NothingToDo));
     due.reverse();
-    let worker = worker(&campaign, (task, way), progress.round_of_undo())?;
+    let worker = worker(&campaign, (task, lock), progress.round_of_undo())?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
     told::undone(&campaign, &series.session, options)
@@ -84,15 +85,15 @@ pub(super) fn undo(args: &CampaignUndoArgs, options: &CommonOptions) -> Result<A
 pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let task = CampaignTask::Change { again: args.again };
-    let way = campaign.begin(task)?;
+    let lock = campaign.lock(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     for index in &args.workspaces {
         campaign.workspace(*index)?;
     }
     let due: Vec<_> = args.workspaces.iter().map(|index| progress.due_at(*index)).collect();
-    let worker = worker(&campaign, (task, way), progress.round_of_change(args.again))?;
+    let worker = worker(&campaign, (task, lock), progress.round_of_change(args.again))?;
     let pace = PaceArgs { jobs: std::num::NonZero::new(1), stop_after: None, rate: None };
-    let mut series = AttemptSeries::new(&worker, &pace, options)?;
+    let mut series = AttemptSeries { keeps_attempts: true, ..AttemptSeries::new(&worker, &pace, options)? };
     series.work(&due)?;
     told::of_its_own(&campaign, &series.session, series.attempts())
 }
@@ -100,20 +101,20 @@ pub(super) fn these(args: &CampaignWorkArgs, options: &CommonOptions) -> Result<
 pub(super) fn shard(args: &CampaignShardArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let campaign = opened_for_work(&args.folder, options)?;
     let task = CampaignTask::Change { again: false };
-    let way = campaign.begin(task)?;
+    let lock = campaign.lock(task)?;
     let progress = CampaignProgress::read(&campaign)?;
     let (part, of) = args.part;
     let mut due = progress.due(|state| state == WorkspaceState::Unreported);
     due.retain(|due| due.index % of == part - 1);
-    let worker = worker(&campaign, (task, way), progress.round_of_change(false))?;
+    let worker = worker(&campaign, (task, lock), progress.round_of_change(false))?;
     let mut series = AttemptSeries::new(&worker, &args.pace, options)?;
     series.work(&due)?;
     told::of_its_own(&campaign, &series.session, Vec::new())
 }
 
-fn worker(campaign: &Campaign, (task, way): (CampaignTask, WayOfWork), round: u32) -> Result<Worker<'_>> {
+fn worker(campaign: &Campaign, (task, lock): (CampaignTask, ModeLock), round: u32) -> Result<Worker<'_>> {
     let name = format!("{}:{}", records::machine(), std::process::id());
-    Ok(Worker { campaign, program: program()?, task, way, round, name })
+    Ok(Worker { campaign, program: program()?, task, lock, round, name })
 }
 
 /// This program.
@@ -129,7 +130,9 @@ struct AttemptSeries<'a> {
     cancel: CancelToken,
     is_told: bool,
     session: Session,
-    made: std::sync::Mutex<Vec<Attempt>>,
+    /// True if its attempts are answered one by one: a campaign may have any number.
+    keeps_attempts: bool,
+    made: Mutex<Vec<Attempt>>,
 }
 
 impl<'a> AttemptSeries<'a> {
@@ -143,7 +146,16 @@ impl<'a> AttemptSeries<'a> {
         let pace = Pace { jobs, stop_after: pace.stop_after.map(Into::into), interval };
         let (cancel, is_told) = (signals::cancel_token()?, !options.quiet && !options.json);
         let session = Session::default();
-        Ok(Self { worker, pace, reports: None, cancel, is_told, session, made: std::sync::Mutex::default() })
+        Ok(Self {
+            worker,
+            pace,
+            reports: None,
+            cancel,
+            is_told,
+            session,
+            keeps_attempts: false,
+            made: Mutex::default(),
+        })
     }
 
     /// Works on those that are due among the first workspaces of the campaign, and on the others only if each of the first
@@ -171,7 +183,7 @@ impl<'a> AttemptSeries<'a> {
             Some(reports) => reports,
             None => self.reports.insert(self.worker.campaign.new_reports(&file_of_reports())?),
         };
-        let (is_told, made, jobs) = (self.is_told, &self.made, self.pace.jobs);
+        let (is_told, keeps, made) = (self.is_told, self.keeps_attempts, &self.made);
         let told = |attempt: &Attempt| {
             if is_told && attempt.has_failed() {
                 let code = attempt.error_code.as_deref().unwrap_or_default();
@@ -182,11 +194,7 @@ impl<'a> AttemptSeries<'a> {
                     styled(NAME, one_line(&attempt.name))
                 ));
             }
-            // They are answered by `work` alone, which does one at a time; a campaign may have any number.
-            if jobs == 1
-                && let Ok(mut made) = made.lock()
-                && made.len() < KEPT
-            {
+            if keeps && let Ok(mut made) = made.lock() {
                 made.push(attempt.clone());
             }
         };
@@ -210,9 +218,6 @@ impl<'a> AttemptSeries<'a> {
         self.made.lock().map(|made| made.clone()).unwrap_or_default()
     }
 }
-
-/// The most attempts that are kept to be answered.
-const KEPT: usize = 10_000;
 
 /// A name that no other process has, and that sorts by time.
 fn file_of_reports() -> String {
