@@ -27,7 +27,7 @@ const NO_ANSWER: &str = "NO_ANSWER";
 /// The code of an undo for whose transaction there is neither an undo nor the transaction.
 const UNKNOWN_TRANSACTION: &str = "UNKNOWN_TRANSACTION";
 
-/// How often an undo looks again where something was committed after it had looked.
+/// How often an undo is tried where something is committed meanwhile.
 const UNDO_TRIES: usize = 10;
 
 /// What is to be done in each workspace.
