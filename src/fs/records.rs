@@ -13,6 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The most bytes of a line.
 const LINE: u64 = 1 << 20;
 
+/// The file of a lock that is held while a mode is taken.
+const GATE: &str = "taking";
+
 /// Makes a folder with these files, whole or not at all; refuses one that is there.
 pub(crate) fn make_folder(path: &Path, files: &[(&str, &[u8])]) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -86,8 +89,10 @@ impl ModeLock {
             opened.map_err(|e| Error::io("open", &path, e))
         };
         let failed = |e| Error::io("lock", folder, e);
+        // One at a time: a trial of another mode's lock, which lasts a moment, is taken for that mode by whoever tries it too.
+        let gate = open(GATE)?;
+        gate.lock().map_err(failed)?;
         let own = open(mode)?;
-        // Before the others are looked at: of two that begin at once, neither goes on unseen by the other.
         own.lock_shared().map_err(failed)?;
         for other in others {
             match open(other)?.try_lock() {
@@ -328,6 +333,21 @@ mod tests {
         assert!(take("b", "a").is_none(), "a process may still have it");
         drop(handle);
         assert!(take("b", "a").is_some());
+    }
+
+    #[test]
+    fn those_who_take_one_mode_at_once_all_hold_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let take = || {
+                    for _ in 0..500 {
+                        assert!(ModeLock::take(folder.path(), "a", &["b", "c"]).unwrap().is_some());
+                    }
+                };
+                std::thread::Builder::new().spawn_scoped(scope, take).unwrap();
+            }
+        });
     }
 
     #[test]
