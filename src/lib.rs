@@ -154,6 +154,12 @@ pub mod program {
     pub use crate::engine::program::Program;
 }
 
+/// What is looked at before an open transaction is committed, and what is chosen of it: [`Engine::review`] and
+/// [`Engine::commit_selected`].
+pub mod review {
+    pub use crate::engine::report::review::{Review, ReviewedFile, SelectedCommit, SelectedFile, Selection, TakenRuns};
+}
+
 /// Text that is searched for in a tree of files, and replaced in all of them.
 pub mod search {
     pub use crate::fs::walk::SearchTree;

@@ -89,12 +89,18 @@ impl Engine {
         Ok(())
     }
 
-    fn old_content(&self, path: &RelPath, before: &FileState, run: Run<'_>) -> Result<Vec<u8>> {
+    pub(in crate::engine) fn old_content(&self, path: &RelPath, before: &FileState, run: Run<'_>) -> Result<Vec<u8>> {
         let content = self.current(path, run.cancel)?.filter(|content| Digest::of(content) == before.digest);
         content.ok_or_else(|| snapshot::changed(path.as_path(), "changed since it was read"))
     }
 
-    fn new_content(&self, prepared: &Prepared, new: &New, path: &RelPath, run: Run<'_>) -> Result<Vec<u8>> {
+    pub(in crate::engine) fn new_content(
+        &self,
+        prepared: &Prepared,
+        new: &New,
+        path: &RelPath,
+        run: Run<'_>,
+    ) -> Result<Vec<u8>> {
         let source = |source: &SourceFile| match &source.bytes {
             Some(bytes) => Ok(Some(bytes.to_vec())),
             None => self.content(source.name(), run.cancel),
@@ -117,7 +123,7 @@ enum Asked<'p> {
 }
 
 /// The state of a path before, and what it is afterwards, where they are files.
-fn sides(entry: &Entry) -> (Option<&FileState>, Option<&New>) {
+pub(super) fn sides(entry: &Entry) -> (Option<&FileState>, Option<&New>) {
     match &entry.change {
         PlannedChange::Edit(before, new) => (Some(before), Some(new)),
         PlannedChange::Create(new) | PlannedChange::FolderToFile(new) => (None, Some(new)),

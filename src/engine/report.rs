@@ -1,6 +1,7 @@
 //! The answers of the engine.
 
 mod interrupted;
+pub(crate) mod review;
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};

@@ -15,6 +15,7 @@ pub mod locate;
 pub(crate) mod newline;
 pub(crate) mod position;
 pub mod rebase;
+pub mod select;
 pub mod splice;
 mod tolerant;
 

@@ -5,6 +5,8 @@
 //! file only if they touch none of its changed lines.
 
 mod compose;
+mod part;
+mod review;
 mod rollback;
 mod settle;
 mod stage;
@@ -22,7 +24,6 @@ use super::store::state::{Section, StateFolder, StateLookup};
 use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::{LockedTargets, Targets as _};
 use super::transaction::prepare::request_paths::RequestPaths;
-use super::transaction::retry::telling;
 use super::transaction::{Ready, Transaction};
 use super::{Engine, Run};
 use crate::check::Check;
@@ -31,6 +32,7 @@ use crate::error::{Detail, Error, ErrorKind, NextStep, Outcome, Result};
 use crate::path::{AskedPath, RelPath};
 use crate::request::{Change, FileRequest, IfExists, Request, validate};
 use compose::StagedEntry;
+use part::{OpenedPart, PartOf};
 use store::OpenedFolder;
 
 /// One of the attempts to commit an open transaction.
@@ -47,13 +49,26 @@ struct CommitAttempt<'c> {
 }
 
 /// Closes a committed open transaction. The commit stands even if this fails: a warning says so, and the open
-/// transaction expires, or is closed when it is committed once more.
-fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
+/// transaction expires, or is closed when it is committed once more. `rest` becomes the one that what is left stays in.
+fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report, rest: &mut Option<String>) -> Report {
     let id = opened.id.clone();
-    if let Err(error) = close(state, opened) {
-        report.warnings.push(format!("committed, but closing the open transaction {id} failed: {}", error.message()));
+    match close_committed(state, opened) {
+        Ok(opened) => *rest = opened,
+        Err(error) => {
+            report
+                .warnings
+                .push(format!("committed, but closing the open transaction {id} failed: {}", error.message()));
+        }
     }
     report
+}
+
+/// Closes a committed open transaction; returns the one that what is left of it stays in.
+fn close_committed(state: &StateFolder, mut opened: OpenedFolder) -> Result<Option<String>> {
+    match opened.stored.rest.take() {
+        Some(rest) => opened.become_rest(state, rest).map(Some),
+        None => close(state, opened).map(|()| None),
+    }
 }
 
 /// Moves the folder to the trash and empties the trash, after a sync.
@@ -84,15 +99,7 @@ impl Engine {
     }
 
     fn preview_of(&self, opened: &OpenedFolder, found: &mut StateLookup, run: Run<'_>) -> Result<Preview> {
-        let mut entries = entries_of(opened)?;
-        let rebased = self.settle(opened, &mut entries.iter_mut().collect::<Vec<_>>(), run)?;
-        let request = Request { dry_run: true, ..request_of(opened, entries) };
-        let mut warnings = Vec::new();
-        let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
-        settle::tell(&mut files, rebased);
-        let patch = self.patch_if_wanted(&prepared, &files, run)?;
-        let report = Report { dry_run: true, files, warnings, patch, ..Report::default() };
-        Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
+        Ok(self.reviewed(opened, Some(&[]), found, run)?.review.preview)
     }
 
     /// Commits exactly what is staged or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
@@ -105,38 +112,36 @@ impl Engine {
         check: Option<Check>,
         run: Run<'_>,
     ) -> Result<Report> {
-        self.check_allowed(check.as_ref())?;
-        let (mut found, mut warnings) = (self.found()?, Vec::new());
-        let failed = self.recover_own(&found, &mut warnings, run)?;
-        let committed = self.commit_opened(id, plan_hash, check, &mut found, &mut warnings, run);
-        let committed = committed.map_err(|error| or_mend(id, failed.in_front_of(error)));
-        telling(committed, warnings)
+        Ok(self.commit_some(id, PartOf::All(plan_hash), check, run)?.report)
     }
 
+    /// `rest` becomes the open transaction that what is not committed stays in.
     fn commit_opened(
         &self,
         id: &str,
-        plan_hash: Option<Digest>,
+        part: PartOf<'_>,
         check: Option<Check>,
-        found: &mut StateLookup,
+        (found, rest): (&mut StateLookup, &mut Option<String>),
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let is_checked = self.is_checked(check.as_ref());
+        let (is_checked, plan_hash) = (self.is_checked(check.as_ref()), part.whole_plan());
         let again = |found: &StateLookup, is_gone| {
             self.committed_again(found, &Commit { opened: id, is_gone, plan_hash, is_checked }, run)
         };
-        let (state, opened) = match self.opened(found, id, run) {
+        let (state, mut opened) = match self.opened(found, id, run) {
             Err(error) if is_gone(&error) => {
-                return again(found, error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error);
+                let report = again(found, error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error)?;
+                *rest = self.rest_of(found, id)?;
+                return Ok(report);
             }
             other => other?,
         };
         if let Some(report) = again(found, false)? {
             // An earlier process died between the commit and the closing.
-            return Ok(closed(&state, opened, report));
+            return Ok(closed(&state, opened, report, rest));
         }
-        let entries = entries_of(&opened)?;
+        let OpenedPart { entries, plan_hash } = self.part((&state, &mut opened), part, found, run)?;
         let request = Request { check, ..request_of(&opened, Vec::new()) };
         // A conflict with the staged edits, or another plan than was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
@@ -146,7 +151,7 @@ impl Engine {
             self.commit_once(&opened, entries.clone(), commit_attempt, found, warnings, run)
         };
         let report = self.try_again(request.check.as_ref(), attempt, |_| is_settled.get(), run)?;
-        Ok(closed(&state, opened, report))
+        Ok(closed(&state, opened, report, rest))
     }
 
     /// Makes one attempt.

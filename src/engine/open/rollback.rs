@@ -32,8 +32,16 @@ impl Engine {
             SearchResult::Perhaps(untrusted) => Err(untrusted.may_be_the_commit(id, "roll it back again")),
             SearchResult::Found(loaded) => {
                 // The process died between the commit and the closing.
-                if let Err(error) = super::close(&state, opened) {
-                    warnings.push(format!("closing the open transaction {id} failed: {}", error.message()));
+                match super::close_committed(&state, opened) {
+                    Ok(None) => {}
+                    Ok(Some(rest)) => {
+                        warnings.push(format!(
+                            "what was not selected of {id} is open, as {rest}; nothing of it is discarded"
+                        ));
+                    }
+                    Err(error) => {
+                        warnings.push(format!("closing the open transaction {id} failed: {}", error.message()));
+                    }
                 }
                 Err(was_committed(id, &loaded))
             }

@@ -100,6 +100,8 @@ impl Engine {
         };
         opened.stored.files = self.written(opened, &tried, &pinned, run)?;
         opened.stored.label = request.label.clone().or(opened.stored.label.take());
+        // That of an attempt to commit a part, which failed.
+        opened.stored.rest = None;
         opened.save(&state)?;
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }

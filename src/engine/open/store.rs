@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::stored::{Stored, StoredFolder, VERSION};
+use super::stored::{Stored, StoredFolder, StoredRest, VERSION};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::store::files::{Fresh, read_file, replace, write_new};
@@ -42,6 +42,8 @@ pub(super) fn create(engine: &Engine, state: &StateFolder, owner: String) -> Res
         expires: 0,
         label: None,
         files: Vec::new(),
+        rest: None,
+        rest_of: None,
     };
     Ok(OpenedFolder { id, folder, stored })
 }
@@ -58,7 +60,7 @@ pub(super) fn open(state: &StateFolder, id: &str, patience: Patience<'_>) -> Res
             patience.pause(&section.path().join(id))?;
             continue;
         };
-        let stored = read(&state.workspace, &folder)?.ok_or_else(|| unknown(&state.workspace, id))?;
+        let stored = read(&state.workspace, &folder, id)?.ok_or_else(|| unknown(&state.workspace, id))?;
         if is_expired(&state.workspace, &stored) {
             return Err(lapsed(id));
         }
@@ -72,7 +74,7 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     let mut list = Vec::new();
     for id in list_ids(&state.workspace, &section)? {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
-        if let Some(stored) = read(&state.workspace, &folder)? {
+        if let Some(stored) = read(&state.workspace, &folder, &id)? {
             list.push((id, stored));
         }
     }
@@ -98,7 +100,7 @@ pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
             continue;
         }
         let Some(folder) = open_transaction(workspace, &section, &id)? else { continue };
-        let is_over = match read(workspace, &folder)? {
+        let is_over = match read(workspace, &folder, &id)? {
             Some(stored) => is_expired(workspace, &stored),
             // One with a file that cannot be read is left alone; so is one that somebody is working on.
             None if has_lapsed(workspace, &id) => {
@@ -120,14 +122,15 @@ fn has_lapsed(workspace: &Workspace, id: &str) -> bool {
 }
 
 /// The open transaction in a folder; `None` if it cannot be used: it is not ours, or was not made in this folder.
-fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
+fn read(workspace: &Workspace, folder: &Handle, id: &str) -> Result<Option<Stored>> {
     let stat = workspace.stat_handle(folder)?;
     // Its first bytes tell that it was written here, before the rest is read.
     let beginning = Stored::start(&StoredFolder::of(&stat.identity));
     let Some(bytes) = read_file(workspace, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
         return Ok(None);
     };
-    Ok(serde_json::from_slice(&bytes).ok())
+    let stored = serde_json::from_slice(&bytes).ok();
+    Ok(stored.map(|stored: Stored| stored.in_folder(id)))
 }
 
 impl OpenedFolder {
@@ -153,6 +156,18 @@ impl OpenedFolder {
                 Err(error)
             }
         }
+    }
+
+    /// Becomes what was not committed of it, by one rename; returns its name.
+    pub(super) fn become_rest(self, state: &StateFolder, rest: StoredRest) -> Result<String> {
+        let section = state.need_section(Section::Open)?;
+        if !is_id(rest.id.as_ref()) {
+            return Err(Error::new(ErrorKind::UnknownError, format!("{} is no id", rest.id)));
+        }
+        let (name, goal) = (Name::new(&section, &self.id), Name::new(&section, &rest.id));
+        state.workspace.move_own(name, goal).map_err(|e| Error::io("rename", name.path(), e))?;
+        barrier::pass(state, &section, |each| each.handle(&section))?;
+        Ok(rest.id)
     }
 
     /// Keeps the content that something was staged on.

@@ -27,6 +27,24 @@ pub(super) struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub files: Vec<StoredFile>,
+    /// What stays open if a part of it is committed. A version that does not know it refuses the transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<StoredRest>,
+    /// The transaction of which this is the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_of: Option<String>,
+}
+
+/// What is not committed with a part of an open transaction. It is written before the commit; after it one rename of the
+/// folder closes the one transaction and opens the other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredRest {
+    /// The name that the folder gets.
+    pub id: String,
+    /// The name that it has.
+    pub of: String,
+    pub files: Vec<StoredFile>,
 }
 
 /// The content that an entry was staged on.
@@ -275,6 +293,14 @@ impl StoredFile {
 }
 
 impl Stored {
+    /// What it is in a folder of that name, which may be the one that its rest was to get.
+    pub(super) fn in_folder(mut self, id: &str) -> Self {
+        if let Some(rest) = self.rest.take_if(|rest| rest.id == id) {
+            (self.files, self.rest_of) = (rest.files, Some(rest.of));
+        }
+        self
+    }
+
     /// The first bytes of a file that was written in `folder`.
     pub(super) fn start(folder: &StoredFolder) -> Vec<u8> {
         let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
@@ -309,7 +335,16 @@ mod tests {
     fn again(entry: &FileRequest, base: StoredBase) -> StagedEntry {
         let file = StoredFile::of(entry, base).unwrap();
         let folder = StoredFolder { inode: 1, born: None };
-        let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
+        let stored = Stored {
+            open: VERSION,
+            folder,
+            owner: "o".into(),
+            expires: 0,
+            label: None,
+            files: vec![file],
+            rest: None,
+            rest_of: None,
+        };
         let json = serde_json::to_string(&stored).unwrap();
         assert!(json.as_bytes().starts_with(&Stored::start(&stored.folder)), "{json}");
         let stored: Stored = serde_json::from_str(&json).unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::compare::{Below, WrittenAt, WrittenDifference, look};
 use super::conflicts::DIFFED_BYTES;
-use super::selection::{Choice, Selection};
+use super::selection::{Choice, ProgramSelection};
 use super::verify::is_unchanged;
 use crate::cancel::CancelToken;
 use crate::check::{Dropped, LeftOut};
@@ -34,7 +34,7 @@ pub(super) struct Collector<'a> {
     /// What was written; `None` once the view has no folder any more.
     layer: Option<WrittenLayer<'a>>,
     before: &'a TreeBefore,
-    selection: Selection,
+    selection: ProgramSelection,
     pub(super) cancel: &'a CancelToken,
     pub(super) files: Vec<FileRequest>,
     pub(super) left_out: LeftOut,
@@ -46,7 +46,7 @@ impl<'a> Collector<'a> {
         engine: &'a Engine,
         view: &'a WorkspaceView<'a>,
         before: &'a TreeBefore,
-        selection: Selection,
+        selection: ProgramSelection,
         cancel: &'a CancelToken,
     ) -> Self {
         let seen = view.workspace.fs().path_to(&view.workspace.root);

@@ -37,7 +37,7 @@ use crate::request::validate::{self, Findings};
 use crate::view::TreeBefore;
 use changes::Collector;
 use conflicts::{CommittedBefore, ConflictSides};
-use selection::Selection;
+use selection::ProgramSelection;
 use verify::before_view;
 
 /// A program that is run in a view of the workspace. What it changes becomes one transaction, or nothing does.
@@ -265,7 +265,7 @@ impl Engine {
 
     /// Runs a program to its end, and looks at what it did.
     fn ended<'s>(&self, program: &Program, state: &'s StateFolder, run: Run<'_>) -> Result<EndedProgram<'s>> {
-        let selection = Selection::new(program)?;
+        let selection = ProgramSelection::new(program)?;
         self.check_folder(&program.folder)?;
         let real = self.real_paths()?;
         let committed = CommittedBefore::list(state)?;

@@ -23,7 +23,7 @@ pub(super) enum Choice {
 
 /// The rules of one run. Ignored is what the `.gitignore` files say that the program sees or has written.
 #[derive(Debug)]
-pub(super) struct Selection {
+pub(super) struct ProgramSelection {
     /// What is chosen, if it is not all, and what is left out: as in a `.gitignore`, and what is in a folder with it.
     only: Gitignore,
     excluded: Gitignore,
@@ -46,7 +46,7 @@ struct FolderRules {
     is_ignored: bool,
 }
 
-impl Selection {
+impl ProgramSelection {
     pub(super) fn new(program: &Program) -> Result<Self> {
         let (mut only, mut excluded) = (GitignoreBuilder::new("/"), GitignoreBuilder::new("/"));
         for glob in &program.globs {

@@ -8,5 +8,6 @@ mod lives_on;
 mod many;
 mod open;
 mod panics;
+mod parts;
 mod programs;
 mod staged_links;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use txedit::fs::sim::SimFs;
+use txedit::review::{SelectedFile, Selection, TakenRuns};
 use txedit::testing::{Acts, Script};
 use txedit::{Engine, Result, Run};
 
@@ -90,6 +91,63 @@ fn what_was_staged_is_there(engine: &Engine, acts: Acts) -> std::result::Result<
     let other = scripts::request(vec![scripts::replaces("long", "5 one", "5 two")]);
     run(|run| engine.apply(&other, run)).map_err(told)?;
     run(|run| engine.commit_staged(&id, None, None, run)).map_err(told).map(drop)
+}
+
+/// Stages two edits of a file and a deletion, and commits one of the edits; the rest is committed in a third act.
+pub(crate) fn in_parts() -> Script {
+    let long = scripts::edits("long", &[("1 one", "1 two"), ("5 one", "5 two")]);
+    let staged = scripts::request(vec![long, scripts::deletes("b")]);
+    let script = Script::new("committed in parts", with_a_long_one);
+    let script = script.then(move |engine| run(|run| engine.stage(&staged, None, run)).map(drop));
+    let script = script.then(|engine| {
+        let id = open_id(engine)?.unwrap_or_default();
+        let plan_hash = run(|run| engine.review(&id, None, run))?.preview.plan_hash;
+        let first = SelectedFile::Runs(vec![TakenRuns { runs: 0..1, instead: None }]);
+        let selection = Selection { plan_hash, files: vec![first, SelectedFile::Nothing], keeps_rest: true };
+        run(|run| engine.commit_selected(&id, &selection, None, run)).map(drop)
+    });
+    let script = script.then(|engine| {
+        let id = open_id(engine)?.unwrap_or_default();
+        run(|run| engine.commit_staged(&id, None, None, run)).map(drop)
+    });
+    script.witness(nothing_of_it_is_lost)
+}
+
+/// The transactions that had been open, the newest first, each with the number of its files.
+fn commits(engine: &Engine) -> Result<Vec<usize>> {
+    let logged = engine.log(usize::MAX, None)?.into_iter().filter(|logged| logged.opened.is_some());
+    Ok(logged.map(|logged| logged.files.len()).collect())
+}
+
+/// Whatever is open is committed, one after the other: all that was staged is done then, once.
+fn nothing_of_it_is_lost(engine: &Engine, acts: Acts) -> std::result::Result<(), String> {
+    let told = |error: txedit::Error| error.to_string();
+    let before = commits(engine).map_err(told)?;
+    let first = engine.log(usize::MAX, None).map_err(told)?.into_iter().filter_map(|logged| logged.opened).next_back();
+    if acts.done >= 2 && first.is_some() && first == open_id(engine).map_err(told)? {
+        return Err("the rest was told to be open under another id".to_owned());
+    }
+    let mut opened = 0;
+    while let Some(id) = open_id(engine).map_err(told)? {
+        run(|run| engine.commit_staged(&id, None, None, run)).map_err(told)?;
+        opened += 1;
+    }
+    let after = commits(engine).map_err(told)?;
+    // In two parts, the last of which has the deletion, or all at once; or it was never staged.
+    let is_all = match &after[..] {
+        [2, 1] | [2] => true,
+        [] => acts.done == 0 && opened == 0,
+        _ => false,
+    };
+    // No part of it is lost, and the second act, once it was reported, made one of one edit.
+    let keeps = after.ends_with(&before) && (acts.done < 2 || after == [2, 1]) && (acts.done < 3 || opened == 0);
+    if is_all && keeps { Ok(()) } else { Err(format!("{before:?} before, {after:?} after {opened} that were open")) }
+}
+
+#[test]
+fn what_is_committed_in_parts_is_lost_in_no_part_by_a_crash() {
+    explore_once(&in_parts());
+    explore_once(&as_on_fuse(&in_parts()));
 }
 
 #[test]

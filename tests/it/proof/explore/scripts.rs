@@ -16,8 +16,13 @@ pub(crate) fn request(files: Vec<FileRequest>) -> Request {
 }
 
 pub(crate) fn replaces(path: &str, old: &str, new: &str) -> FileRequest {
-    let anchor = Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
-    file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new.into() }], rename: None })
+    edits(path, &[(old, new)])
+}
+
+pub(crate) fn edits(path: &str, texts: &[(&str, &str)]) -> FileRequest {
+    let anchor = |old: &str| Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
+    let edits = texts.iter().map(|(old, new)| Edit { anchor: anchor(old), replacement: (*new).into() }).collect();
+    file(path, Change::Edit { edits, rename: None })
 }
 
 pub(crate) fn creates(path: &str, content: &str) -> FileRequest {

@@ -135,7 +135,7 @@ fn a_commit_step_by_step_keeps_the_promise_whatever_call_fails() {
 
 #[test]
 fn an_open_transaction_keeps_the_promise_whatever_call_fails() {
-    for script in [open::dropped(), open::committed()] {
+    for script in [open::dropped(), open::committed(), open::in_parts()] {
         check(&script, explorer().inject(&script, None, share(2)), 300);
     }
 }

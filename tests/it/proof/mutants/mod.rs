@@ -397,6 +397,20 @@ fn a_stage_that_takes_its_place_before_it_is_durable_is_noticed() {
 }
 
 #[test]
+fn a_rest_told_before_its_name_is_durable_is_noticed() {
+    let of_names = |call: &FaultCall| call.path.ends_with("open") && call.operation == FaultOperation::SyncFileSystem;
+    is_caught(&crate::proof::explore::open::in_parts().disturb(unsynced(Role::Act, of_names)));
+}
+
+#[test]
+fn a_part_committed_before_its_rest_is_durable_is_noticed() {
+    let in_open = |call: &FaultCall| {
+        call.operation == FaultOperation::SyncFileSystem && call.path.to_string_lossy().contains("open/")
+    };
+    is_caught(&crate::proof::explore::open::in_parts().disturb(unsynced(Role::Act, in_open)));
+}
+
+#[test]
 fn torn_content_kept_as_somebody_elses_is_noticed() {
     let is_incomplete = |_: &Record, _: Seen, _: Ages| false;
     is_caught(&scripts::edit().protocol(broken(Protocol { is_incomplete, ..PROTOCOL })));

@@ -1,0 +1,104 @@
+//! Shows the contents of an open transaction, for somebody who decides on each of its changes.
+
+use super::compose::StagedEntry;
+use super::store::OpenedFolder;
+use super::{entries_of, request_of, settle};
+use crate::engine::patch::sides;
+use crate::engine::report::review::{Review, ReviewedFile};
+use crate::engine::report::{Preview, Report};
+use crate::engine::store::state::StateLookup;
+use crate::engine::transaction::prepare::prepared::Prepared;
+use crate::engine::{Engine, Run};
+use crate::error::Result;
+use crate::index::FileIndex;
+use crate::request::{Change, FileRequest, IfExists, Request};
+use crate::text::diff;
+
+/// What would be done, before anything of it is chosen.
+pub(super) struct Reviewed {
+    /// The entries, as they were staged.
+    pub staged: Vec<StagedEntry>,
+    /// The files of the entries as they fit what is there now.
+    pub settled: Vec<FileRequest>,
+    pub review: Review,
+}
+
+impl Engine {
+    /// The same as [`preview`](Self::preview), with the contents of these files of the report, or of all. Nothing is written,
+    /// whether it fails or not.
+    pub fn review(&self, id: &str, files: Option<&[usize]>, run: Run<'_>) -> Result<Review> {
+        let mut found = self.found()?;
+        let (_, opened) = self.still_open(&found, id, run)?;
+        let reviewed = self.reviewed(&opened, files, &mut found, run);
+        reviewed.map(|reviewed| reviewed.review).map_err(|error| super::or_mend(id, error))
+    }
+
+    pub(super) fn reviewed(
+        &self,
+        opened: &OpenedFolder,
+        wanted: Option<&[usize]>,
+        found: &mut StateLookup,
+        run: Run<'_>,
+    ) -> Result<Reviewed> {
+        let staged = entries_of(opened)?;
+        let mut settled = staged.clone();
+        let rebased = self.settle(opened, &mut settled.iter_mut().collect::<Vec<_>>(), run)?;
+        let request = Request { dry_run: true, ..request_of(opened, settled) };
+        let mut warnings = Vec::new();
+        let (prepared, mut reports) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
+        settle::tell(&mut reports, rebased);
+        let patch = self.patch_if_wanted(&prepared, &reports, run)?;
+        let is_wanted = |file: usize| wanted.is_none_or(|wanted| wanted.contains(&file));
+        let files = request.files.iter().enumerate();
+        let files = files.map(|(index, file)| {
+            is_wanted(index).then(|| self.reviewed_file(&prepared, FileIndex(index), file, run)).transpose()
+        });
+        let files = files.collect::<Result<_>>()?;
+        let report = Report { dry_run: true, files: reports, warnings, patch, ..Report::default() };
+        let preview =
+            Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report };
+        Ok(Reviewed { staged, settled: request.files, review: Review { preview, files } })
+    }
+
+    /// The contents of one file of the request.
+    fn reviewed_file(
+        &self,
+        prepared: &Prepared,
+        index: FileIndex,
+        file: &FileRequest,
+        run: Run<'_>,
+    ) -> Result<ReviewedFile> {
+        let mut reviewed = ReviewedFile::default();
+        let entries = prepared.plan.entries.iter().filter(|entry| entry.asked_by == Some(index));
+        let (mut is_text, mut count) = (true, 0);
+        for entry in entries {
+            let (before, after) = sides(entry);
+            // Of a move onto another file, what moves.
+            if let Some(before) = before
+                && (reviewed.before.is_none() || entry.path.as_path() == file.path.as_path())
+            {
+                reviewed.before = Some(self.old_content(&entry.path, before, run)?);
+            }
+            if let Some(after) = after {
+                reviewed.after = Some(self.new_content(prepared, after, &entry.path, run)?);
+            }
+            is_text &= before.zip(after).is_some_and(|(before, after)| !before.is_link() && !after.state.is_link());
+            count += 1;
+        }
+        let stays = matches!(
+            file.change,
+            Change::Edit { rename: None, .. } | Change::Write { if_exists: IfExists::Replace, .. }
+        );
+        if let (Some(before), Some(after)) = (&reviewed.before, &reviewed.after)
+            && is_text
+            && stays
+            && count == 1
+            // UTF-16 has no lines of bytes.
+            && !before.contains(&0)
+            && !after.contains(&0)
+        {
+            reviewed.runs = diff::changed(before, after).filter(|runs| !runs.is_empty());
+        }
+        Ok(reviewed)
+    }
+}

@@ -1,0 +1,64 @@
+//! What is looked at before an open transaction is committed, and what is chosen of it.
+
+use std::ops::Range;
+
+use super::{Preview, Report};
+use crate::digest::Digest;
+pub use crate::text::select::TakenRuns;
+
+/// The effect that the commit of an open transaction would have, with the contents of its files.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Review {
+    /// The effect.
+    pub preview: Preview,
+    /// One for each file of the report; `None` for one that was not asked for.
+    pub files: Vec<Option<ReviewedFile>>,
+}
+
+/// The contents of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ReviewedFile {
+    /// The content before, of a symlink its target; `None` if there is no file.
+    pub before: Option<Vec<u8>>,
+    /// The content after.
+    pub after: Option<Vec<u8>>,
+    /// Where they differ, as byte ranges of both, in order: whole lines, any of which can be selected. `None` if the file can
+    /// only be selected as a whole: it appears, goes or moves, or is no text.
+    pub runs: Option<Vec<(Range<usize>, Range<usize>)>>,
+}
+
+/// What of an open transaction is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// The hash of the plan that was looked at.
+    pub plan_hash: Digest,
+    /// One for each file of the review, in its order.
+    pub files: Vec<SelectedFile>,
+    /// True if what is not selected stays open, as a transaction of its own; else it is discarded with the commit.
+    pub keeps_rest: bool,
+}
+
+/// What of a file is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SelectedFile {
+    /// All of it.
+    Whole,
+    /// Nothing of it.
+    Nothing,
+    /// Some of its lines, in order; its mode, where that changes, goes with them.
+    Runs(Vec<TakenRuns>),
+    /// Another content, of a file that is created or replaced by one; nothing of it is left for later.
+    Content(Vec<u8>),
+}
+
+/// A commit of what was selected.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SelectedCommit {
+    /// What was done.
+    pub report: Report,
+    /// The open transaction that what was not selected stays in.
+    pub rest: Option<String>,
+}
