@@ -17,6 +17,7 @@ pub(super) mod lock;
 pub(super) mod lookup;
 pub(super) mod parts;
 pub(super) mod private;
+pub(super) mod read_window;
 pub(super) mod removed_folders;
 pub(super) mod section;
 pub(crate) mod snapshot;

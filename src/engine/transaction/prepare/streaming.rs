@@ -8,12 +8,11 @@ use memchr::memchr_iter;
 use crate::cancel::CancelToken;
 use crate::charset::Charset;
 use crate::digest::{Digest, Digester};
-use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::read_window::ReadWindow;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot, read_whole};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
-use crate::limits;
 use crate::plan::build::Base;
 use crate::request::edit::Edit;
 use crate::text::excerpt::{Excerpt, Survey};
@@ -57,13 +56,20 @@ pub(crate) fn read<'a>(
         return Ok((snapshot, None));
     }
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
+    // No more than each range: what lies between two is not read twice.
+    let each = |range: Range<usize>, look: &mut dyn FnMut(&[u8])| {
+        ReadWindow::new(workspace, &file, range.end, cancel).each(range, |bytes| {
+            look(bytes);
+            Ok(())
+        })
+    };
     let read = |range: Range<usize>| {
         let mut bytes = Vec::with_capacity(range.len());
-        each_chunk(workspace, &file, range, cancel, |chunk| bytes.extend_from_slice(chunk)).map(|()| bytes)
+        each(range, &mut |some| bytes.extend_from_slice(some)).map(|()| bytes)
     };
     let feeds = |range: Range<usize>| {
         let mut feeds = 0;
-        each_chunk(workspace, &file, range, cancel, |chunk| feeds += memchr_iter(b'\n', chunk).count()).map(|()| feeds)
+        each(range, &mut |some| feeds += memchr_iter(b'\n', some).count()).map(|()| feeds)
     };
     let excerpt = survey.excerpt(read, feeds)?;
     let large = excerpt.map(|excerpt| Large { workspace, file, size: stat.size, excerpt, cancel });
@@ -88,38 +94,16 @@ impl Base for Large<'_> {
 
     fn spliced(&self, splices: &Splices) -> Result<Digest> {
         let mut digester = Digester::new();
+        let mut window = ReadWindow::new(self.workspace, &self.file, self.size(), self.cancel);
         for piece in splices.pieces(self.size()) {
             match piece {
-                Piece::Old(range) => {
-                    each_chunk(self.workspace, &self.file, range, self.cancel, |chunk| digester.update(chunk))?;
-                }
+                Piece::Old(range) => window.each(range, |bytes| {
+                    digester.update(bytes);
+                    Ok(())
+                })?,
                 Piece::New(bytes) => digester.update(bytes),
             }
         }
         Ok(digester.finish())
     }
-}
-
-/// Reads a range, which must exist, piece by piece.
-fn each_chunk(
-    workspace: &Workspace,
-    file: &Handle,
-    range: Range<usize>,
-    cancel: &CancelToken,
-    mut look: impl FnMut(&[u8]),
-) -> Result<()> {
-    let mut buffer = vec![0; range.len().min(limits::CHUNK_BYTES)];
-    let mut at = range.start;
-    while at < range.end {
-        check_cancelled(cancel)?;
-        let most = buffer.len().min(range.end - at);
-        match workspace.read_at(file, at as u64, &mut buffer[..most])? {
-            0 => return Err(snapshot::changed(file.path(), "became shorter while it was read")),
-            read => {
-                look(&buffer[..read]);
-                at += read;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,12 +1,14 @@
 //! Fills a slot with a source's content and its splices. A source that was not kept in memory is read again, and must
 //! be unchanged.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::read_window::ReadWindow;
 use crate::engine::store::snapshot::{self, read_whole};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::transaction::prepare::prepared::SourceFile;
@@ -16,6 +18,10 @@ use crate::identity::Timestamp;
 use crate::journal::recover::is_young;
 use crate::limits;
 use crate::text::splice::{Piece, Splices};
+
+/// Between two changes it is quicker to read and write a shorter stretch with what is around it than to copy it by a call of
+/// its own.
+const SHORT: usize = 64 << 10;
 
 /// A slot to be filled.
 pub(super) struct Filling<'a> {
@@ -59,30 +65,40 @@ impl Filling<'_> {
         })
     }
 
-    /// Copies unchanged ranges inside the kernel, shared where possible; returns the number of bytes.
+    /// Copies long unchanged stretches inside the kernel, shared where possible, and writes the others together; returns the
+    /// number of bytes.
     fn copy(&self, from: &Handle, path: &Path, size: u64) -> Result<u64> {
-        let mut written = 0;
-        for piece in self.splices.pieces(usize::try_from(size).unwrap_or(usize::MAX)) {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut window = ReadWindow::new(self.workspace, from, size, self.cancel);
+        let mut out = SlotWriter { filling: self, bytes: Vec::new(), written: 0 };
+        for piece in self.splices.pieces(size) {
             match piece {
-                Piece::New(bytes) => {
-                    write_all(self.workspace, self.slot, written, bytes)?;
-                    written += bytes.len() as u64;
+                Piece::New(bytes) => out.add(bytes)?,
+                Piece::Old(range) if range.len() < SHORT && !self.splices.is_empty() => {
+                    window.each(range, |bytes| out.add(bytes))?
                 }
                 Piece::Old(range) => {
-                    let (mut at, end) = (range.start as u64, range.end as u64);
-                    while at < end {
-                        check_cancelled(self.cancel)?;
-                        let length = (end - at).min(limits::CANCEL_EVERY_BYTES as u64);
-                        let copied = self.workspace.fs().copy_range(from, at, self.slot, written, length);
-                        match copied.map_err(|e| Error::io("copy", path, e))? {
-                            0 => return Err(snapshot::changed(path, "became shorter since it was read")),
-                            copied => (at, written) = (at + copied, written + copied),
-                        }
-                    }
+                    out.write()?;
+                    out.written += self.copy_range((from, path), range, out.written)?;
                 }
             }
         }
-        Ok(written)
+        out.write()?;
+        Ok(out.written)
+    }
+
+    fn copy_range(&self, (from, path): (&Handle, &Path), range: Range<usize>, mut to: u64) -> Result<u64> {
+        let (mut at, end) = (range.start as u64, range.end as u64);
+        while at < end {
+            check_cancelled(self.cancel)?;
+            let length = (end - at).min(limits::CANCEL_EVERY_BYTES as u64);
+            let copied = self.workspace.fs().copy_range(from, at, self.slot, to, length);
+            match copied.map_err(|e| Error::io("copy", path, e))? {
+                0 => return Err(snapshot::changed(path, "became shorter since it was read")),
+                copied => (at, to) = (at + copied, to + copied),
+            }
+        }
+        Ok(range.len() as u64)
     }
 
     /// Fails if the source changed since the plan was made. If its times prove nothing, `bytes` decides.
@@ -93,5 +109,27 @@ impl Filling<'_> {
             return Ok(());
         }
         Err(snapshot::changed(path, "changed since it was read"))
+    }
+}
+
+/// The beginning of a slot: what is written, and small pieces that are written together.
+struct SlotWriter<'a> {
+    filling: &'a Filling<'a>,
+    /// What follows `written`.
+    bytes: Vec<u8>,
+    written: u64,
+}
+
+impl SlotWriter<'_> {
+    fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() < limits::CHUNK_BYTES { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        write_all(self.filling.workspace, self.filling.slot, self.written, &self.bytes)?;
+        self.written += self.bytes.len() as u64;
+        self.bytes.clear();
+        Ok(())
     }
 }
