@@ -89,6 +89,8 @@ mod engine;
 mod errno;
 pub mod error;
 pub mod fs;
+#[cfg(feature = "cli")]
+mod html;
 mod identity;
 mod index;
 pub mod journal;

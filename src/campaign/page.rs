@@ -4,26 +4,12 @@ use std::fmt::Write as _;
 
 use super::{Attempt, Campaign, CampaignProgress, WorkspaceState};
 use crate::error::Result;
-use crate::path::is_escaped;
-
-const STYLE: &str = "\
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; vertical-align: top; overflow-wrap: anywhere; }
-dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dt { opacity: .75; } dd { margin: 0; font-size: 1.6rem; }
-.failed { font-weight: 600; } code { font-size: .9em; }";
+use crate::html::{self, text};
 
 /// The page: numbers, the ways in which workspaces failed, and each workspace.
 pub(crate) fn page(campaign: &Campaign, progress: &CampaignProgress) -> Result<String> {
     let last = progress.last_attempts(campaign)?;
-    let title = text(&campaign.manifest.id);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style></head>\n<body><main><h1>{title}</h1>\n<dl>\n"
-    );
+    let mut page = String::from("<dl>\n");
     let counted = |state: fn(WorkspaceState) -> bool| progress.count(state);
     let numbers = [
         ("planned", campaign.count()),
@@ -52,8 +38,8 @@ pub(crate) fn page(campaign: &Campaign, progress: &CampaignProgress) -> Result<S
     for (index, last) in last.iter().enumerate() {
         row(&mut page, &campaign.workspace(index)?.name, progress.state(index), last.as_ref());
     }
-    page.push_str("</tbody></table>\n</main></body></html>\n");
-    Ok(page)
+    page.push_str("</tbody></table>\n");
+    Ok(html::page(&campaign.manifest.id, &page))
 }
 
 fn row(page: &mut String, name: &str, state: WorkspaceState, last: Option<&Attempt>) {
@@ -66,24 +52,4 @@ fn row(page: &mut String, name: &str, state: WorkspaceState, last: Option<&Attem
     let error = if code.is_empty() { error } else { format!("<code>{code}</code> {error}") };
     let name = text(name);
     let _ = writeln!(page, "<tr{class}><td>{name}<td>{words}<td>{files}<td><code>{id}</code><td>{error}</tr>");
-}
-
-/// A text, so that nothing in it is taken for markup.
-fn text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // It would change the direction of what follows, or is not shown.
-            _ if is_escaped(character) => {
-                let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
-            }
-            _ => escaped.push(character),
-        }
-    }
-    escaped
 }

@@ -65,7 +65,8 @@ pub(super) const SHOW: &str = "\
 Examples:
   txedit show
   txedit show \"$id\" --stat
-  txedit show @ --format git > change.patch";
+  txedit show @ --format git > change.patch
+  txedit show --html > change.html";
 
 pub(super) const UNDO: &str = "\
 Example:

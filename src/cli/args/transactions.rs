@@ -75,6 +75,9 @@ pub(crate) struct ShowArgs {
     /// Print a patch that `git apply` takes
     #[arg(long, value_enum, value_name = "F", conflicts_with = "stat")]
     pub(crate) format: Option<ShowFormat>,
+    /// Print one page of HTML, which needs nothing else
+    #[arg(long, conflicts_with_all = ["stat", "format"])]
+    pub(crate) html: bool,
 }
 
 /// The formats of a printed patch.

@@ -6,11 +6,12 @@ use super::log::{self, files, push};
 use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
 use crate::cli::ids;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
 use crate::engine::ids::IdScope;
-use crate::engine::report::ShownFile;
+use crate::engine::report::{Logged, Shown, ShownFile};
 use crate::error::Result;
+use crate::html;
 use crate::path;
 use crate::wire::history;
 
@@ -27,6 +28,12 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
         return Ok(answer.paged());
     }
     let mut shown = engine.show(&id)?;
+    if args.html {
+        if options.json {
+            return Err(usage("--html", "a page is no JSON: leave out one of --html and --json").into());
+        }
+        return Ok(Answer { raw: Some(page(&shown).into_bytes()), ..Answer::for_people("") });
+    }
     let mut text = String::new();
     push(&mut text, &shown.logged, None, |id| id);
     let kinds = shown.files.iter().map(|file| file.kind.len()).max().unwrap_or(0).max(7);
@@ -63,6 +70,41 @@ pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Fa
     }
     let notes = log::warnings([&shown.logged]);
     Ok(Answer::new(&history::Show::from(&shown), text)?.noting(notes).paged())
+}
+
+/// The transaction as a page.
+fn page(shown: &Shown) -> String {
+    let Logged { id, time, owner, label, session, campaign, reverts, reverted_by, check, warnings, .. } = &shown.logged;
+    let facts = [
+        ("committed", Some(time.clone())),
+        ("by", Some(owner.clone())),
+        ("label", label.clone()),
+        ("session", session.clone()),
+        ("campaign", campaign.clone()),
+        ("reverts", Some(reverts.join(", ")).filter(|ids| !ids.is_empty())),
+        ("reverted by", reverted_by.clone()),
+        ("check", check.as_ref().map(|check| check.command.clone())),
+    ];
+    let mut body = String::from("<table><tbody>\n");
+    for (name, fact) in facts {
+        if let Some(fact) = fact {
+            let _ = writeln!(body, "<tr><th scope=\"row\">{name}<td>{}</tr>", html::text(&fact));
+        }
+    }
+    body.push_str("</tbody></table>\n");
+    for warning in warnings {
+        let _ = writeln!(body, "<p class=\"failed\">{}</p>", html::text(warning));
+    }
+    for file in &shown.files {
+        let lines = file.lines.map(|(added, removed)| format!(" +{added} -{removed}")).unwrap_or_default();
+        let path = html::text(&path::shown(&file.path));
+        let _ = writeln!(body, "<section><h2>{} <code>{path}</code>{lines}</h2>", html::text(&file.kind));
+        if !file.diff.is_empty() {
+            body.push_str(&html::diff(&file.diff));
+        }
+        body.push_str("</section>\n");
+    }
+    html::page(id, &body)
 }
 
 fn push_diffs(text: &mut String, files: &[ShownFile]) {

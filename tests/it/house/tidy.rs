@@ -8,10 +8,10 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 27] = [
-    "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "view", "check", "error", "request",
-    "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate", "campaign", "cli",
-    "mcp", "testing", "main",
+const LAYERS: [&str; 28] = [
+    "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "html", "view", "check", "error",
+    "request", "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate",
+    "campaign", "cli", "mcp", "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.

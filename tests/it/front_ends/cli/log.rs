@@ -58,3 +58,32 @@ fn many_files_or_long_names_are_counted() {
         assert!(here.run(&["log", "-v"]).exits(0).stdout.contains(names[0]));
     }
 }
+
+#[test]
+fn a_transaction_is_one_page_in_which_nothing_is_markup_that_is_a_name_or_a_text() {
+    let here = Workspace::new();
+    let path = "<img src=x onerror=alert(1)>";
+    here.write(path, "</script><b>one</b>\n").write(
+        "plan.json",
+        &json!({"label": "<i>label</i>", "files": [
+            {"file_path": path, "edits": [{"old_string": "one", "new_string": "two\u{202e}"}]},
+            {"file_path": "made", "make_folder": true}]})
+        .to_string(),
+    );
+    here.run(&["apply", "plan.json"]).exits(0);
+    let page = here.run(&["show", "--html"]).exits(0).stdout.clone();
+    for part in [
+        "<h2>edit <code>&lt;img src=x onerror=alert(1)&gt;</code> +1 -1</h2>",
+        "<span class=\"removed\">-&lt;/script&gt;&lt;b&gt;one&lt;/b&gt;</span>",
+        "<span class=\"added\">+&lt;/script&gt;&lt;b&gt;two\\u{202e}&lt;/b&gt;</span>",
+        "<td>&lt;i&gt;label&lt;/i&gt;",
+        "<h2>folder <code>made</code>",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    for markup in ["<img", "<script", "<b>", "<i>", "http:", "https:", "\u{202e}"] {
+        assert!(!page.contains(markup), "{markup} is in {page}");
+    }
+    here.run(&["show", "--html", "--json"]).exits(2);
+    here.run(&["show", "--html", "--stat"]).exits(2);
+}
