@@ -41,7 +41,7 @@ pub(crate) fn status(error: &Error) -> u8 {
         // request means that the file appeared or vanished after validation.
         ErrorKind::FileNotFound | ErrorKind::FileExists if error.file().is_some() => CONFLICT,
         ErrorKind::HashMismatch | ErrorKind::ConcurrentModification | ErrorKind::UndoConflict => CONFLICT,
-        ErrorKind::LockTimeout => LOCK_TIMEOUT,
+        ErrorKind::LockTimeout | ErrorKind::ApprovalPending => LOCK_TIMEOUT,
         ErrorKind::RecoveryRequired => RECOVERY_REQUIRED,
         ErrorKind::CheckFailed | ErrorKind::ProgramFailed => CHECK_FAILED,
         ErrorKind::Cancelled => INTERRUPTED,

@@ -116,6 +116,7 @@ fn plain_words(step: &NextStep) -> String {
             "it is still open: mend what the message names, then `txedit commit {id}`; or drop it with `txedit rollback \
              {id}`, and stage other edits"
         ),
+        NextStep::HearDecision { id } => format!("decide on it: `txedit review {id}`"),
         NextStep::In { .. } => unreachable!("its root is named around the step in it"),
     }
 }
@@ -207,6 +208,7 @@ mod tests {
             NextStep::Doctor,
             NextStep::StageAgain { id: id() },
             NextStep::CommitAgain { id: id() },
+            NextStep::HearDecision { id: id() },
         ]
     }
 

@@ -97,8 +97,10 @@ pub enum ErrorKind {
     Timeout,
     /// Cancelled before the first swap.
     Cancelled,
-    /// The server is read-only.
+    /// The server is read-only, or writes only what a person approves.
     ReadOnlyMode,
+    /// A person has not decided yet on an open transaction.
+    ApprovalPending,
     /// An error without a code of its own.
     UnknownError,
 }
@@ -154,6 +156,7 @@ impl ErrorKind {
             Self::Timeout => "TIMEOUT",
             Self::Cancelled => "CANCELLED",
             Self::ReadOnlyMode => "READ_ONLY_MODE",
+            Self::ApprovalPending => "APPROVAL_PENDING",
             Self::UnknownError => "UNKNOWN_ERROR",
         }
     }
@@ -163,7 +166,12 @@ impl ErrorKind {
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::LockTimeout | Self::ConcurrentModification | Self::Timeout | Self::Cancelled | Self::DiskFull
+            Self::LockTimeout
+                | Self::ConcurrentModification
+                | Self::Timeout
+                | Self::Cancelled
+                | Self::DiskFull
+                | Self::ApprovalPending
         )
     }
 }

@@ -123,6 +123,11 @@ pub enum NextStep {
         /// The transaction, which is still open.
         id: String,
     },
+    /// Ask once more what a person decided on an open transaction; they decide elsewhere.
+    HearDecision {
+        /// The transaction, which is still open.
+        id: String,
+    },
     /// Take a step in another workspace, whose state folder has the transaction.
     In {
         /// The root of that workspace.
@@ -186,6 +191,12 @@ impl fmt::Display for NextStep {
                 "mend what the message names, then Engine::commit_staged({id:?}, …); or Engine::roll_back({id:?}, …), and \
                  stage other edits"
             ),
+            Self::HearDecision { id } => {
+                write!(
+                    f,
+                    "Engine::decided({id:?}, …), once a person has decided by Engine::commit_selected or Engine::roll_back"
+                )
+            }
             Self::In { root, step } => write!(f, "{step}, of an engine at {}", root.display()),
         }
     }

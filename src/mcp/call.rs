@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::answer::ToolAnswer;
 use super::roots::ServedRoot;
 use super::shared::ServerState;
-use super::tools::{Definition, Job};
-use super::{choose, commit_watch, idle, roots};
+use super::tools::{Definition, Job, PersonSaid, patience};
+use super::{choose, commit_watch, elicit, idle, roots};
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::{Observer, Phase, Run};
@@ -30,10 +31,37 @@ const CLIENT_CHARS: usize = 80;
 /// The characters of a session's name that is made from its id.
 const SESSION_CHARS: usize = 16;
 
-/// Runs `tool`. If the caller goes away, the engine call continues: it stops before the first swap or finishes.
+/// Runs `tool`. What waits for a person is decided by the one behind the client, if the client can ask them.
 pub(super) async fn run(
     shared: &Arc<ServerState>,
     connection: u64,
+    tool: &'static Definition,
+    arguments: Arguments,
+    context: &RequestContext<RoleServer>,
+) -> ToolAnswer {
+    let answer = run_once(shared, (connection, None), tool, arguments.clone(), context).await;
+    if answer.code != Some(ErrorKind::ApprovalPending.code()) || !elicit::is_possible(context) {
+        return answer;
+    }
+    let id = arguments.get("transaction_id").and_then(Value::as_str).unwrap_or_default();
+    let patience = patience(arguments.get("wait_seconds").and_then(Value::as_u64));
+    let Some(question) = shared.asked.question(id) else { return answer };
+    let said = tokio::select! {
+        said = elicit::ask(context, &question, patience) => said,
+        () = context.ct.cancelled() => None,
+        () = shared.stop.cancelled() => None,
+    };
+    match said {
+        Some(said) => run_once(shared, (connection, Some(said)), tool, arguments, context).await,
+        None => answer,
+    }
+}
+
+/// Runs `tool`, after a person said what is to be done, if one was asked. If the caller goes away, the engine call continues:
+/// it stops before the first swap or finishes.
+async fn run_once(
+    shared: &Arc<ServerState>,
+    (connection, said): (u64, Option<PersonSaid>),
     tool: &'static Definition,
     arguments: Arguments,
     context: &RequestContext<RoleServer>,
@@ -53,9 +81,10 @@ pub(super) async fn run(
         let session = session_name(idle::session_of(context).as_deref(), || shared.session(connection));
         let steps = token.is_some().then_some(steps);
         let observer = ProgressSender { steps, last: Mutex::new(None), client, session };
+        let person = Person { said, can_ask: elicit::is_possible(context) };
         move || {
             let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
-            let answer = work(&shared, connection, tool, arguments, run);
+            let answer = work(&shared, (connection, person), tool, arguments, run);
             log(tool, &answer, started, cancel.is_cancelled());
             drop(busy);
             answer
@@ -86,10 +115,18 @@ pub(super) async fn run(
     })
 }
 
+/// The person behind a client.
+struct Person {
+    /// What they said.
+    said: Option<PersonSaid>,
+    /// True if the client can ask them.
+    can_ask: bool,
+}
+
 /// Runs a tool and tells the subscribers of what it committed. Blocks.
 fn work(
     shared: &ServerState,
-    connection: u64,
+    (connection, Person { said, can_ask }): (u64, Person),
     tool: &Definition,
     mut arguments: Arguments,
     run: Run<'_>,
@@ -109,6 +146,10 @@ fn work(
         commits: &shared.commits,
         run: run.diffs_up_to(shared.options.max_answer_bytes),
         read_only: shared.options.read_only,
+        approve: shared.options.approve,
+        asked: &shared.asked,
+        can_ask,
+        said,
         allow_checks: shared.options.allow_checks,
         check_limit: shared.options.check_limit,
         max_answer_bytes: shared.options.max_answer_bytes,

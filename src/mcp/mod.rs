@@ -15,6 +15,7 @@ mod commit_watch;
 mod commits;
 mod cors;
 mod diffs;
+mod elicit;
 mod head;
 mod http;
 mod idle;
@@ -69,6 +70,8 @@ pub struct ServerOptions {
     pub toolsets: Toolsets,
     /// True if nothing may be changed.
     pub read_only: bool,
+    /// True if only what a person approves is written.
+    pub approve: bool,
     /// True if a call may name a check: a command that is run with the new files in place.
     pub allow_checks: bool,
     /// The longest time that a check may take.
@@ -89,6 +92,7 @@ impl Default for ServerOptions {
         Self {
             toolsets: Toolsets::default(),
             read_only: false,
+            approve: false,
             allow_checks: false,
             check_limit: limits::CHECK_TIME,
             max_answer_bytes: limits::ANSWER_BYTES,

@@ -63,6 +63,9 @@ pub(super) fn words(step: &NextStep) -> String {
             "transaction {id} is still open: mend what the message names and call commit_transaction again, or call \
              rollback_transaction and stage other edits"
         ),
+        NextStep::HearDecision { id } => {
+            format!("{}, and send the same call again to hear what they decided", ask(&format!("review {id}")))
+        }
         NextStep::In { root, step } => {
             words(step).replace("` in the workspace", &format!("` in the workspace {}", shown(root)))
         }

@@ -10,7 +10,8 @@ use super::commits::Commits;
 use super::idle::Sessions;
 use super::roots::{ServedRoot, ServedWorkspace};
 use super::subscriptions::Subscriptions;
-use super::tools::{self, Definition};
+use super::tools::{self, AskedPeople, Definition};
+use super::toolsets::Toolset;
 use super::{ServerOptions, next_step};
 use crate::engine::{Engine, RecoverOptions};
 use crate::error::{ErrorKind, Result};
@@ -31,6 +32,8 @@ pub(super) struct ServerState {
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
     pub(super) commits: Commits,
+    /// What was staged when a person was asked.
+    pub(super) asked: AskedPeople,
     /// What the sessions over HTTP are doing.
     pub(super) sessions: Arc<Sessions>,
     /// The beginning of the names of sessions that have no other.
@@ -50,6 +53,7 @@ impl ServerState {
             tools,
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
+            asked: AskedPeople::default(),
             sessions: Arc::default(),
             server: server_name(),
             stop: CancellationToken::new(),
@@ -86,7 +90,7 @@ impl ServerState {
     /// Refuses an invalid configuration at once, not at the first call of a delegate.
     pub(super) fn check_delegates(&self, engine: &Engine) -> Result<()> {
         #[cfg(feature = "delegate")]
-        if self.options.toolsets.contains(super::toolsets::Toolset::Delegate) {
+        if self.options.toolsets.contains(Toolset::Delegate) {
             crate::delegate::DelegateSettings::load(engine, &self.options.delegate)?;
         }
         Ok(())
@@ -118,8 +122,13 @@ impl ServerState {
 
     /// The tools that are listed.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Definition> {
-        let read_only = self.options.read_only;
-        self.tools.iter().copied().filter(move |tool| !(read_only && tool.writes))
+        let (read_only, approve) = (self.options.read_only, self.options.approve);
+        let is_offered = move |tool: &&Definition| match tool.toolset {
+            _ if !tool.writes => true,
+            Toolset::Transactions => !read_only,
+            _ => !read_only && !approve,
+        };
+        self.tools.iter().copied().filter(is_offered)
     }
 
     /// The tool of that name, listed or not.

@@ -228,7 +228,8 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::DelegateFailed => "Read the delegate's output in the message; no file was changed by it.",
         K::Timeout => "Retry, with a longer timeout or a smaller request.",
         K::Cancelled => "Nothing was changed; do the same again when it is wanted.",
-        K::ReadOnlyMode => "Use dry_run: true, or start the server without --read-only.",
+        K::ReadOnlyMode => "Use dry_run: true, or what the message names.",
+        K::ApprovalPending => "Send the same call again to hear what the person decided.",
         K::UnknownError => "Read the message; if it does not tell what is true of the files, read them.",
     }
 }
@@ -288,6 +289,7 @@ mod tests {
             ("TIMEOUT", K::Timeout),
             ("CANCELLED", K::Cancelled),
             ("READ_ONLY_MODE", K::ReadOnlyMode),
+            ("APPROVAL_PENDING", K::ApprovalPending),
             ("UNKNOWN_ERROR", K::UnknownError),
         ];
         for (code, kind) in kinds {

@@ -107,6 +107,34 @@ impl From<&report::Preview> for PreviewJson {
     }
 }
 
+/// The answer to a commit that a person has decided on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
+pub struct ApprovedJson {
+    #[serde(flatten)]
+    pub commit: MultiSuccess,
+    pub approval: ApprovalJson,
+}
+
+/// What a person left out or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ApprovalJson {
+    /// Whether all that was staged was committed as it was; absent if that is not known any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_staged: Option<bool>,
+    /// Files that were staged, and of which nothing was committed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Files of which something else was committed than what was staged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The open transaction that has what was not committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
+}
+
 /// An open transaction, as `status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

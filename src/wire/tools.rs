@@ -164,6 +164,10 @@ pub(crate) struct CommitTransaction {
     pub plan_hash: Option<String>,
     /// A program and its arguments: its failure puts all files back.
     pub check: Option<Vec<String>>,
+    /// A person decides first.
+    pub needs_approval: Option<bool>,
+    /// The longest wait.
+    pub wait_seconds: Option<u64>,
 }
 
 /// The arguments of `run_command`.

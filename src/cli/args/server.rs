@@ -37,6 +37,9 @@ pub(crate) struct McpArgs {
     /// Hide and refuse every tool that changes files
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Write only what a person approves: clients stage it, and `txedit review` decides
+    #[arg(long, conflicts_with_all = ["read_only", "allow_run"])]
+    pub(crate) approve: bool,
     /// Truncate the text of an answer to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
     pub(crate) max_answer_bytes: usize,

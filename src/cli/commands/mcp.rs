@@ -30,6 +30,7 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
     let server = mcp::ServerOptions {
         toolsets: toolsets(args)?,
         read_only: args.read_only,
+        approve: args.approve,
         allow_checks: options.allow_checks,
         check_limit: options.check_limit,
         max_answer_bytes: args.max_answer_bytes,

@@ -5,6 +5,7 @@
 //! file only if they touch none of its changed lines.
 
 mod compose;
+mod decided;
 mod part;
 mod review;
 mod rollback;

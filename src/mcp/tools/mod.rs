@@ -1,6 +1,7 @@
 //! The tools: name, arguments and answer of each, and the code that runs it.
 
 mod apply_patch;
+mod approval;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod edit;
@@ -30,6 +31,7 @@ use crate::wire::Shape;
 use crate::wire::failure::FailureJson;
 use crate::wire::response::text;
 use crate::wire::tools::Arguments;
+pub(super) use approval::{AskedPeople, PersonSaid, Question, patience};
 
 /// A tool.
 #[derive(Debug)]
@@ -62,6 +64,14 @@ pub(super) struct Job<'a> {
     pub(super) run: Run<'a>,
     /// True if only dry runs are allowed.
     pub(super) read_only: bool,
+    /// True if only what a person approves is written.
+    pub(super) approve: bool,
+    /// What was staged when a person was asked.
+    pub(super) asked: &'a AskedPeople,
+    /// True if the client can ask the person: then nothing waits here.
+    pub(super) can_ask: bool,
+    /// What the person said, whom the client has asked.
+    pub(super) said: Option<PersonSaid>,
     /// True if a call may name a check, which is a command.
     pub(super) allow_checks: bool,
     /// The longest time that a check may take.
@@ -84,8 +94,18 @@ impl<'a> Job<'a> {
         text(&self.engine.root().join(path))
     }
 
-    /// Refuses changes of files in read-only mode.
+    /// Refuses changes of files in read-only mode, or where a person must approve them.
     fn check_writing(&self, dry_run: bool) -> Result<()> {
+        if self.approve && !dry_run {
+            let message = "the server writes only what a person approves, as it was started with --approve: send this to \
+                           stage_edits, and then commit_transaction";
+            return Err(Error::new(ErrorKind::ReadOnlyMode, message));
+        }
+        self.check_staging(dry_run)
+    }
+
+    /// Refuses changes of open transactions in read-only mode.
+    fn check_staging(&self, dry_run: bool) -> Result<()> {
         if self.read_only && !dry_run {
             let message = "the server is read-only: it was started with --read-only";
             return Err(Error::new(ErrorKind::ReadOnlyMode, message));

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Definition, Job};
+use super::{Definition, Job, approval};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::mcp::answer::{ToolAnswer, ToolChanges};
@@ -43,7 +43,7 @@ pub(super) static STAGE_EDITS: Definition = Definition {
 };
 
 fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> ToolAnswer {
-    let staged = job.check_writing(request.dry_run).and_then(|()| job.engine.stage(request, id, job.run));
+    let staged = job.check_staging(request.dry_run).and_then(|()| job.engine.stage(request, id, job.run));
     match staged {
         Ok(mut staged) => {
             staged.report = staged.report.in_root(job.engine.root());
@@ -91,7 +91,7 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
     toolset: Toolset::Transactions,
     description: "Write all that is staged, all or nothing; with plan_hash exactly what the preview showed. A file \
                   that changed meanwhile in other lines keeps both changes (rebased), else it is refused and stays \
-                  open. Use it to end an open transaction; sending it again is safe. Example: {\"transaction_id\": \
+                  open. Sending it again is safe. Example: {\"transaction_id\": \
                   \"20260101T120000Z-…\"}",
     writes: true,
     idempotent: true,
@@ -108,6 +108,7 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
             ),
             ("undone_by", PropertyKind::Text, "The transaction that undid it since, where it was committed before."),
             ("check", PropertyKind::Object, "The check that it passed."),
+            ("approval", PropertyKind::Object, "What a person left out or changed, if one was asked."),
             ("context", PropertyKind::Object, "On failure: both sides, or the output of the check."),
             ("rollback", PropertyKind::Object, "On failure: what was put back."),
         ])
@@ -119,11 +120,18 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
 };
 
 fn commit(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
-    let CommitTransaction { transaction_id, plan_hash, check } = parse_flat(arguments)?;
+    let CommitTransaction { transaction_id, plan_hash, check, needs_approval, wait_seconds } = parse_flat(arguments)?;
     let [id] = required([("transaction_id", transaction_id)])?;
     let hash = |hex: String| hex.parse::<Digest>().map_err(|error| finding("plan_hash", error.to_string()));
     let plan_hash = plan_hash.map(hash).transpose()?;
-    job.check_writing(false)?;
+    job.check_staging(false)?;
+    if job.approve || needs_approval == Some(true) {
+        if check.is_some() {
+            let message = "whoever approves it says which check decides: leave `check` out".to_owned();
+            return Err(finding("check", message));
+        }
+        return approval::wait(job, &id, plan_hash, wait_seconds);
+    }
     let check = check.map(|command| job.allowed(command.into_iter().map(OsString::from).collect())).transpose()?;
     let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?.in_root(job.engine.root());
     let answer = ToolAnswer::done(&success_multi(&report, &Request::default()), ToolChanges::of(&report));
@@ -148,7 +156,7 @@ pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
 
 fn roll_back(job: &Job<'_>, arguments: Arguments) -> Result<Vec<String>> {
     let id = one(arguments)?;
-    job.check_writing(false)?;
+    job.check_staging(false)?;
     job.engine.roll_back(&id, job.run)
 }
 

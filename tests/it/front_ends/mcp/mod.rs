@@ -1,6 +1,7 @@
 //! The MCP server as its clients meet it: the real program, spoken to line by line.
 
 mod ambiguous;
+mod approval;
 mod callers;
 mod calls;
 mod crowd;
