@@ -27,6 +27,12 @@ pub const PART_BYTES: usize = 256;
 /// Bytes by which a part of a transaction names the state folder that it belongs to.
 pub const OWNER_BYTES: u64 = 64;
 
+/// Lines of one change that a review in the terminal shows: nobody reads more of them there.
+pub const REVIEWED_LINES: usize = 500;
+
+/// Characters of such a line: a terminal that breaks a longer one shows nothing else.
+pub const REVIEWED_CHARS: usize = 1_000;
+
 /// Edits of one file in one request.
 pub const EDITS: usize = 100_000;
 

@@ -36,8 +36,8 @@ pub(crate) use tools::{
     CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, SchemaArgs, StopAt, TortureChildArgs, TourChildArgs,
 };
 pub(crate) use transactions::{
-    CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
-    RevertArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
+    CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, PickArgs, RecoverArgs,
+    RedoArgs, RestArg, RevertArgs, ReviewArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
 };
 
 use super::topics::TOPICS;
@@ -117,6 +117,9 @@ pub(crate) enum Command {
     /// Show what the commit of an open transaction would change, and the hash of that plan
     #[command(help_template = TEMPLATE, before_help = examples::PREVIEW)]
     Preview(OpenArgs),
+    /// Ask about each change of an open transaction, and commit what is taken
+    #[command(help_template = TEMPLATE, before_help = examples::REVIEW)]
+    Review(ReviewArgs),
     /// Commit an open transaction
     #[command(help_template = TEMPLATE, before_help = examples::COMMIT)]
     Commit(CommitArgs),

@@ -21,6 +21,7 @@ mod pager;
 mod paths;
 mod progress;
 mod report;
+mod review;
 mod signals;
 mod topics;
 

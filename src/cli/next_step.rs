@@ -106,6 +106,12 @@ fn plain_words(step: &NextStep) -> String {
         NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),
         NextStep::PreviewAgain => "look at a new preview (`txedit preview ID`), then commit with its hash".to_owned(),
+        NextStep::ReviewAgain { id: Some(id) } => {
+            format!("all of it is still open: review it again with `txedit review {id}`")
+        }
+        NextStep::ReviewAgain { id: None } => {
+            "give the command again, and look at what it would do now: nothing of it is left open".to_owned()
+        }
         NextStep::DryRunAgain => {
             "look at a new dry run (`--dry-run --json`), then apply with its hash: --plan-hash".to_owned()
         }
@@ -209,6 +215,7 @@ mod tests {
             NextStep::StageAgain { id: id() },
             NextStep::CommitAgain { id: id() },
             NextStep::HearDecision { id: id() },
+            NextStep::ReviewAgain { id: Some(id()) },
         ]
     }
 

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use std::io::{self, IsTerminal as _, Write};
 use std::ops::Bound;
 use std::path::Path;
+use std::process::Stdio;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -132,6 +133,17 @@ pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
 /// Prints a message for people. A failure is ignored: it could not be printed either.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Shows a text to a person who is asked something. A failure is ignored, as that of a message.
+pub(crate) fn say(text: impl Display) {
+    let mut stderr = anstream::stderr();
+    let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+}
+
+/// Where messages go, as the output of another program.
+pub(crate) fn as_messages() -> Stdio {
+    io::stderr().into()
 }
 
 /// A text in a style.

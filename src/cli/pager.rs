@@ -40,7 +40,7 @@ fn is_found(program: &str) -> bool {
 fn run(pager: &OsStr, result: &[u8]) -> io::Result<bool> {
     // An interrupt from the keyboard is for the pager, which this process must not leave alone with the terminal.
     signals::leave_interrupts_to_children()?;
-    let mut command = command(pager);
+    let mut command = command_of(pager, &[]);
     if env::var_os("LESS").is_none() {
         command.env("LESS", OPTIONS_OF_LESS);
     }
@@ -56,18 +56,24 @@ fn run(pager: &OsStr, result: &[u8]) -> io::Result<bool> {
     Ok(!status.code().is_some_and(|code| NOT_RUN.contains(&code)))
 }
 
-/// The command. A shell is started only for what wants one: it may end at an interrupt that the pager goes on after.
-fn command(pager: &OsStr) -> Command {
+/// The command that a variable names, with these arguments. A shell is started only for what wants one: it may end at an
+/// interrupt that the program goes on after.
+pub(super) fn command_of(named: &OsStr, arguments: &[&OsStr]) -> Command {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:,@ ".contains(c);
-    let words = pager.to_str().filter(|text| text.chars().all(is_plain)).unwrap_or_default();
+    let words = named.to_str().filter(|text| text.chars().all(is_plain)).unwrap_or_default();
     let mut words = words.split_whitespace();
     let Some(program) = words.next() else {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(pager);
+        let mut line = named.to_owned();
+        if !arguments.is_empty() {
+            line.push(" \"$@\"");
+        }
+        // What stands for the name of the script.
+        shell.arg("-c").arg(line).args(arguments.first().map(|_| "sh")).args(arguments);
         return shell;
     };
     let mut command = Command::new(program);
-    command.args(words);
+    command.args(words).args(arguments);
     command
 }
 
@@ -94,12 +100,14 @@ mod tests {
     #[test]
     fn only_what_wants_a_shell_gets_one() {
         let words = |pager: &str| {
-            let command = command(OsStr::new(pager));
+            let command = command_of(OsStr::new(pager), &[]);
             let words = std::iter::once(command.get_program()).chain(command.get_args());
             words.map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(words(" less  -R +G "), ["less", "-R", "+G"]);
         assert_eq!(words("delta | less"), ["sh", "-c", "delta | less"]);
         assert_eq!(words("LESS=R less"), ["sh", "-c", "LESS=R less"]);
+        let with_file = command_of(OsStr::new("TERM=dumb ed"), &[OsStr::new("a b")]);
+        assert_eq!(with_file.get_args().collect::<Vec<_>>(), ["-c", "TERM=dumb ed \"$@\"", "sh", "a b"]);
     }
 }

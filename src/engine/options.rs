@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::{Check, CheckIn};
+use crate::digest::Digest;
 use crate::journal::Swap;
 use crate::limits;
 
@@ -194,6 +195,8 @@ pub struct UndoOptions {
     pub rebase: bool,
     /// A check that decides, with the old contents in place, whether they stay.
     pub check: Option<Check>,
+    /// Reverts only if that does exactly what a dry run showed: the [`plan_hash`](crate::Report::plan_hash) of its report.
+    pub plan_hash: Option<Digest>,
 }
 
 impl UndoOptions {
@@ -207,6 +210,12 @@ impl UndoOptions {
     #[must_use]
     pub fn rebase(self, rebase: bool) -> Self {
         Self { rebase, ..self }
+    }
+
+    /// Reverts only by the plan that a dry run showed.
+    #[must_use]
+    pub fn plan_hash(self, plan_hash: impl Into<Option<Digest>>) -> Self {
+        Self { plan_hash: plan_hash.into(), ..self }
     }
 
     /// Lets a check decide, with the old contents in place, whether they stay.

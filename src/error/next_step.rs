@@ -113,6 +113,11 @@ pub enum NextStep {
     PreviewAgain,
     /// Look at a new dry run, and apply with its hash.
     DryRunAgain,
+    /// Review the open transaction again, since it would do something else now; without one, give the command again.
+    ReviewAgain {
+        /// The transaction, which is still open.
+        id: Option<String>,
+    },
     /// Roll back the open transaction, read its files, and stage the edits again: it does not fit them any more.
     StageAgain {
         /// The transaction, which is still open.
@@ -185,6 +190,7 @@ impl fmt::Display for NextStep {
             Self::Correct(correction) => correction.fmt(f),
             Self::PreviewAgain => f.write_str("Engine::preview(…), then commit with its plan_hash"),
             Self::DryRunAgain => f.write_str("a new dry run, then Request::plan_hash of its report"),
+            Self::ReviewAgain { id } => write!(f, "Engine::review({:?}, …) again", id.as_deref().unwrap_or("…")),
             Self::StageAgain { id } => write!(f, "Engine::roll_back({id:?}, …), read the files, and stage again"),
             Self::CommitAgain { id } => write!(
                 f,

@@ -46,6 +46,8 @@ pub(crate) mod records;
 pub(crate) mod scratch;
 #[cfg(any(test, feature = "testing"))]
 pub mod sim;
+#[cfg(feature = "cli")]
+pub(crate) mod terminal;
 pub(crate) mod threads;
 #[cfg_attr(
     not(any(feature = "delegate", feature = "testing")),

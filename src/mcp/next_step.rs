@@ -54,7 +54,9 @@ pub(super) fn words(step: &NextStep) -> String {
         NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
         NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
         NextStep::Correct(correction) => corrected(correction),
-        NextStep::PreviewAgain => "call preview_transaction again, then commit with its plan_hash".to_owned(),
+        NextStep::PreviewAgain | NextStep::ReviewAgain { .. } => {
+            "call preview_transaction again, then commit with its plan_hash".to_owned()
+        }
         NextStep::DryRunAgain => "call it again with dry_run, and look at the diff".to_owned(),
         NextStep::StageAgain { id } => format!(
             "transaction {id} is still open: call rollback_transaction, read the files, and stage the edits again"

@@ -7,11 +7,13 @@ use imara_diff::sources::byte_lines;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 use memchr::{memchr, memchr_iter, memrchr};
 
+#[cfg(any(test, feature = "cli"))]
+use super::select::Runs;
 use crate::charset::readable;
 use crate::path::is_escaped;
 
 /// The lines of context on either side of a change.
-const CONTEXT: usize = 3;
+pub(crate) const CONTEXT: usize = 3;
 
 /// The lines kept around the part that differs: the context, and room for changes to slide to a better place.
 const KEPT: usize = 64;
@@ -95,6 +97,23 @@ pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>
     let (before, after) = (starts(&input.before), starts(&input.after));
     let bytes = |starts: &[usize], lines: &Range<u32>| starts[lines.start as usize]..starts[lines.end as usize];
     Some(diff.hunks().map(|hunk| (bytes(&before, &hunk.before), bytes(&after, &hunk.after))).collect())
+}
+
+/// The differences that stand in one hunk, by their numbers: neighbours whose contexts touch.
+#[cfg(any(test, feature = "cli"))]
+pub(crate) fn grouped(old: &[u8], runs: &Runs) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (number, (before, _)) in runs.iter().enumerate() {
+        let is_close = number.checked_sub(1).is_some_and(|last| {
+            let between = &old[runs[last].0.end..before.start];
+            memchr_iter(b'\n', between).nth(2 * CONTEXT).is_none()
+        });
+        match groups.last_mut() {
+            Some(group) if is_close => group.end = number + 1,
+            _ => groups.push(number..number + 1),
+        }
+    }
+    groups
 }
 
 /// The number of lines added, and of lines removed.
@@ -369,6 +388,15 @@ mod tests {
                 let result = patched(folder.path(), old.as_bytes(), new.as_bytes(), program);
                 prop_assert_eq!(String::from_utf8_lossy(&result), &new[..], "{}", program);
             }
+        }
+
+        #[test]
+        fn groups_are_the_hunks_of_the_diff(old in "[ab\n]{0,60}", new in "[ab\n]{0,60}") {
+            let runs = changed(old.as_bytes(), new.as_bytes()).unwrap();
+            let groups = grouped(old.as_bytes(), &runs);
+            let diff = unified(old.as_bytes(), new.as_bytes(), "a", "b", usize::MAX);
+            prop_assert_eq!(groups.len(), diff.lines().filter(|line| line.starts_with("@@")).count());
+            prop_assert_eq!(groups.iter().map(ExactSizeIterator::len).sum::<usize>(), runs.len());
         }
 
         #[test]

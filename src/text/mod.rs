@@ -18,6 +18,8 @@ pub mod rebase;
 pub mod select;
 pub mod splice;
 mod tolerant;
+#[cfg(any(test, feature = "cli"))]
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

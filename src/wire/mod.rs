@@ -14,6 +14,8 @@ pub mod read;
 pub mod replace;
 pub mod request;
 pub mod response;
+#[cfg(feature = "cli")]
+pub(crate) mod review;
 #[cfg(feature = "mcp")]
 pub(crate) mod tools;
 mod version;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::TransactionArgs;
+use super::{PickArgs, TransactionArgs};
 use crate::charset::Charset;
 use crate::digest::Digest;
 use crate::request::IfMissing;
@@ -73,6 +73,8 @@ pub(crate) struct ApplyArgs {
     /// The campaign over many workspaces that this is a part of
     #[arg(long, value_name = "NAME")]
     pub(crate) campaign: Option<String>,
+    #[command(flatten)]
+    pub(crate) pick: PickArgs,
 }
 
 // How a retry is told from a new call. A doc comment would be taken for the command's.
@@ -175,4 +177,6 @@ pub(crate) struct ReplaceArgs {
     pub(crate) key: KeyArgs,
     #[command(flatten)]
     pub(crate) transaction: TransactionArgs,
+    #[command(flatten)]
+    pub(crate) pick: PickArgs,
 }

@@ -49,6 +49,11 @@ pub(super) const PREVIEW: &str = "\
 Example:
   txedit preview \"$id\"";
 
+pub(super) const REVIEW: &str = "\
+Examples:
+  txedit review
+  txedit review \"$id\" --rest keep";
+
 pub(super) const COMMIT: &str = "\
 Example:
   txedit commit \"$id\" --check 'cargo check'";

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::KeyArgs;
+use super::{KeyArgs, PickArgs};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -26,6 +26,8 @@ pub(crate) struct RunArgs {
     pub(crate) campaign: Option<String>,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    #[command(flatten)]
+    pub(crate) pick: PickArgs,
     /// Commit only files that match G; repeatable
     #[arg(long, value_name = "G")]
     pub(crate) only: Vec<String>,

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::transact;
+use super::pick::Picking;
+use super::{review, transact};
 use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
+use crate::cli::review::Asking;
 use crate::dialect::{self, FixChoice, Format, KNOWN, Patch, PatchOptions};
 use crate::engine::Engine;
 use crate::engine::report::Report;
@@ -25,6 +27,9 @@ const SAID: usize = 1000;
 
 pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let asked = asked(args);
+    if args.pick.pick {
+        return pick(args, &asked, options);
+    }
     // What a command prints may be another plan now: it is run only if the key is not known.
     if asked.made_by.is_some()
         && let Some(report) = told_before(&asked, options)?
@@ -48,6 +53,31 @@ pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, F
     let Input { request, patch, .. } = input;
     let request = Request { made_by, again, campaign, plan_hash, ..request };
     transact::apply(request, Shape::Multi, options).map_err(|failure| explained(failure, patch.as_ref()))
+}
+
+/// The same, as far as somebody takes it.
+fn pick(args: &ApplyArgs, asked: &Request, options: &CommonOptions) -> Result<Answer, Failure> {
+    review::refuse_with_pick(&[
+        ("--dry-run", asked.dry_run),
+        ("--idempotent", args.idempotent),
+        ("--idempotency-key", asked.idempotency_key.is_some()),
+        ("--again", asked.again),
+        ("--plan-hash", asked.plan_hash.is_some()),
+        ("--campaign", asked.campaign.is_some()),
+    ])?;
+    // First: nobody types a plan for nothing.
+    let keyboard = Asking::beside(args.input.plan.as_deref())?;
+    let input = Input::read(&args.input, options)?;
+    if input.is_nothing() {
+        let report = Report { nothing_to_do: input.is_blank, ..Engine::nothing(asked)? };
+        return Ok(transact::answer(&report, asked, "committed", options)?);
+    }
+    let Input { mut request, patch, .. } = input;
+    let check = transact::allowed_check(request.check.take(), options)?;
+    let engine = options.engine()?;
+    let picking = Picking { engine: &engine, args: &args.pick, check, undo: None, options };
+    let mut asking = Asking::at(keyboard)?;
+    picking.of_request(request, &mut asking).map_err(|failure| explained(failure, patch.as_ref()))
 }
 
 /// What the command line says of the request.

@@ -23,8 +23,10 @@ mod man;
 mod mcp;
 mod mv;
 mod open;
+mod pick;
 mod recover;
 mod replace;
+mod review;
 mod rm;
 mod run;
 mod schema;
@@ -51,6 +53,7 @@ pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, 
         Command::Redo(args) => undo::redo(args, options),
         Command::Stage(args) => open::stage(args, options),
         Command::Preview(args) => open::preview(args, options),
+        Command::Review(args) => review::run(args, options),
         Command::Commit(args) => open::commit(args, options),
         Command::Rollback(args) => open::roll_back(args, options),
         Command::Status => status::run(options),

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::transact;
+use super::pick::Picking;
+use super::{review, transact};
 use crate::cli::args::ReplaceArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
+use crate::cli::review::Asking;
 use crate::cli::{exit, report};
-use crate::engine::Run;
 use crate::engine::report::Report;
+use crate::engine::{Engine, Run};
 use crate::error::Result;
 use crate::fs::walk::SearchTree;
 use crate::path::shown;
@@ -55,6 +57,10 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         let request = Request { files: found.request.files, ..asked.clone() };
         Ok(Replacements { request, ..found })
     };
+    if args.pick.pick {
+        let found = transact::watched(options, find)?;
+        return pick(args, found, &engine, options);
+    }
     let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(&asked, || find(run), run)))?;
     let found = found.unwrap_or_default();
     match done {
@@ -65,6 +71,23 @@ pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer,
         }
         Err(error) => Err(Failure::of(found.request, Shape::Multi)(error.without_encodings())),
     }
+}
+
+/// Makes those of the replacements that somebody takes.
+fn pick(args: &ReplaceArgs, found: Replacements, engine: &Engine, options: &CommonOptions) -> Result<Answer, Failure> {
+    let Request { dry_run, campaign, idempotency_key, again, .. } = &found.request;
+    review::refuse_with_pick(&[
+        ("--dry-run", *dry_run),
+        ("--idempotency-key", idempotency_key.is_some()),
+        ("--again", *again),
+        ("--campaign", campaign.is_some()),
+    ])?;
+    if found.files.is_empty() {
+        let report = Report { nothing_to_do: true, ..Report::default() };
+        return Ok(answer(&report, &found, options)?);
+    }
+    let picking = Picking { engine, args: &args.pick, check: None, undo: None, options };
+    picking.of_request(found.request, &mut Asking::on_input()?)
 }
 
 fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Result<Answer> {

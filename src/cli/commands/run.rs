@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::transact;
+use super::pick::Picking;
+use super::{review, transact};
 use crate::check::{Dropped, ProgramRun, Streams, Verdict};
 use crate::cli::args::RunArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::{CommonOptions, seconds};
 use crate::cli::output::{Answer, NAME, NOTE, count, styled};
 use crate::cli::report;
+use crate::cli::review::Asking;
 use crate::engine::Engine;
 use crate::engine::program::Program;
 use crate::engine::report::Staged;
@@ -23,7 +25,10 @@ const NAMED: usize = 5;
 pub(super) fn run(args: &RunArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     transact::check_again(args.key.again, args.key.idempotency_key.as_deref())?;
     let engine = options.engine()?;
-    let program = program(args, &engine, options)?;
+    let mut program = program(args, &engine, options)?;
+    if args.pick.pick {
+        return pick(args, &mut program, &engine, options);
+    }
     if args.stage {
         return stage(&engine, &program, options);
     }
@@ -61,6 +66,29 @@ fn stage(engine: &Engine, program: &Program, options: &CommonOptions) -> Result<
     });
     let done = id.as_ref().map(|id| format!("opened {id}"));
     Ok(Answer::new(&StagedJson::new(&staged, &Request::default()), text)?.noting(notes).having_done(done))
+}
+
+/// Commits what somebody takes of its changes.
+fn pick(args: &RunArgs, program: &mut Program, engine: &Engine, options: &CommonOptions) -> Result<Answer, Failure> {
+    review::refuse_with_pick(&[
+        ("--dry-run", args.dry_run),
+        ("--stage", args.stage),
+        ("--idempotency-key", args.key.idempotency_key.is_some()),
+        ("--again", args.key.again),
+        ("--campaign", args.campaign.is_some()),
+    ])?;
+    let keyboard = Asking::beside(None)?;
+    let staged = if keyboard.is_terminal() {
+        program.streams = Streams::InheritedErrors;
+        transact::unwatched(options, |run| engine.stage_program(program, run))?
+    } else {
+        // What stands there are the answers, which the program must not read.
+        program.streams = Streams::Joined;
+        transact::watched(options, |run| engine.stage_program(program, run))?
+    };
+    let notes = staged.report.program.as_deref().into_iter().flat_map(notes).collect();
+    let picking = Picking { engine, args: &args.pick, check: None, undo: None, options };
+    Ok(picking.of_staged(staged, notes, &mut Asking::at(keyboard)?)?)
 }
 
 fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<Program, Failure> {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::cancel::CancelToken;
+use crate::check::Check;
 use crate::cli::args::TransactionArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::{CommonOptions, usage};
@@ -19,12 +21,7 @@ use crate::wire::{self, Shape};
 
 /// Applies a request. A failure is told in this shape.
 pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions) -> Result<Answer, Failure> {
-    if let Some(asked) = &mut request.check {
-        if !options.allow_checks {
-            return Err(not_allowed(&asked.shown()).into());
-        }
-        asked.limit = options.check_limit;
-    }
+    request.check = allowed_check(request.check.take(), options)?;
     let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
     match done {
         Ok(report) => Ok(answer(&report, &request, "committed", options)?),
@@ -67,6 +64,14 @@ pub(super) fn or_force(mut failure: Failure, forced: bool) -> Failure {
     failure
 }
 
+/// The check that a plan names, if it may be run.
+pub(super) fn allowed_check(asked: Option<Check>, options: &CommonOptions) -> Result<Option<Check>> {
+    match asked {
+        Some(asked) if !options.allow_checks => Err(not_allowed(&asked.shown())),
+        asked => Ok(asked.map(|asked| Check { limit: options.check_limit, ..asked })),
+    }
+}
+
 /// The error for a check in a plan, which is a command of whoever wrote the plan.
 fn not_allowed(command: &str) -> Error {
     let message = format!(
@@ -99,8 +104,25 @@ fn watched_by<T>(
     options: &CommonOptions,
     call: impl FnOnce(Run<'_>) -> Result<T>,
 ) -> Result<T> {
-    let cancel = signals::cancel_token()?;
-    let run = Run::default().cancelled_by(&cancel).observed_by(progress);
+    cancelled_by(&signals::cancel_token()?, progress, options, call)
+}
+
+/// Makes a call with a progress bar, which this token cancels.
+pub(super) fn watched_until<T>(
+    cancel: &CancelToken,
+    options: &CommonOptions,
+    call: impl FnOnce(Run<'_>) -> Result<T>,
+) -> Result<T> {
+    cancelled_by(cancel, &CallProgress::start(options.quiet), options, call)
+}
+
+fn cancelled_by<T>(
+    cancel: &CancelToken,
+    progress: &CallProgress,
+    options: &CommonOptions,
+    call: impl FnOnce(Run<'_>) -> Result<T>,
+) -> Result<T> {
+    let run = Run::default().cancelled_by(cancel).observed_by(progress);
     // An answer for scripts has diffs of its own.
     call(if options.json { run } else { run.with_patch() })
 }

@@ -68,7 +68,8 @@ impl Engine {
         file: &FileRequest,
         run: Run<'_>,
     ) -> Result<ReviewedFile> {
-        let mut reviewed = ReviewedFile::default();
+        let is_written = matches!(file.change, Change::Write { .. });
+        let mut reviewed = ReviewedFile { is_written, ..ReviewedFile::default() };
         let entries = prepared.plan.entries.iter().filter(|entry| entry.asked_by == Some(index));
         let (mut is_text, mut count) = (true, 0);
         for entry in entries {
@@ -78,9 +79,11 @@ impl Engine {
                 && (reviewed.before.is_none() || entry.path.as_path() == file.path.as_path())
             {
                 reviewed.before = Some(self.old_content(&entry.path, before, run)?);
+                reviewed.mode_before = (!before.is_link()).then_some(before.mode);
             }
             if let Some(after) = after {
                 reviewed.after = Some(self.new_content(prepared, after, &entry.path, run)?);
+                reviewed.mode_after = (!after.state.is_link()).then_some(after.state.mode);
             }
             is_text &= before.zip(after).is_some_and(|(before, after)| !before.is_link() && !after.state.is_link());
             count += 1;

@@ -27,6 +27,12 @@ pub struct ReviewedFile {
     /// Where they differ, as byte ranges of both, in order: whole lines, any of which can be selected. `None` if the file can
     /// only be selected as a whole: it appears, goes or moves, or is no text.
     pub runs: Option<Vec<(Range<usize>, Range<usize>)>>,
+    /// The permissions before; `None` if there is no file, or a symlink.
+    pub mode_before: Option<u32>,
+    /// The permissions after.
+    pub mode_after: Option<u32>,
+    /// True if its content is given whole, so that another one can be given instead: [`SelectedFile::Content`].
+    pub is_written: bool,
 }
 
 /// What of an open transaction is committed.

@@ -144,12 +144,16 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Report> {
         let going = RefCell::default();
-        let attempt = |attempt| self.revert(found, what, options, (attempt > 1, &going), &mut warnings, run);
+        let attempt = |attempt| {
+            let reverting = self.revert(found, what, options, (attempt > 1, &going), &mut warnings, run)?;
+            reverting.by_plan(options.plan_hash)
+        };
         let is_of_folder = |error: &Error| {
             let path = error.path().map(|path| path.strip_prefix(self.root()).unwrap_or(path));
             path.is_some_and(|path| going.borrow().contains(path))
         };
-        let may = |error: &Error| options.rebase || is_of_folder(error);
+        // By a plan that was shown nothing else is done, however often it is tried.
+        let may = |error: &Error| options.plan_hash.is_none() && (options.rebase || is_of_folder(error));
         let report = self.try_again(options.check.as_ref(), attempt, may, run);
         telling(report.map_err(|error| undecided(error, options)), warnings)
     }

@@ -21,6 +21,7 @@ use super::store::snapshot::Snapshot;
 use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
 use crate::commit::protocol::Protocol;
+use crate::digest::Digest;
 use crate::error::{Detail, Error, ErrorKind, NextStep, Result};
 use crate::path::shown;
 use crate::plan::Plan;
@@ -90,6 +91,13 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
+    }
+
+    /// Itself, if it does exactly what a dry run showed, as far as one was shown.
+    pub(crate) fn by_plan(self, shown: Option<Digest>) -> Result<Self> {
+        let own = self.ready.as_ref().map(|ready| ready.prepared.plan.hash()).or(self.plan.plan_hash);
+        own.map_or(Ok(()), |own| check_dry_run(shown, own))?;
+        Ok(self)
     }
 
     /// The protocol of its engine.

@@ -6,7 +6,7 @@ use super::SchemaJson;
 use super::generate::{read, written};
 use crate::cli::commands::{campaign, completions, doctor, help, journal, kept, man, recover, torture, tour};
 use crate::cli::failure::ForScripts;
-use crate::wire::{RequestJson, history, open, replace, response};
+use crate::wire::{RequestJson, history, open, replace, response, review};
 
 /// A JSON object that has a schema.
 pub(super) struct DescribedJson {
@@ -31,6 +31,12 @@ pub(super) const TABLE: &[DescribedJson] = &[
     described("replace", "replace: what changed, and what was searched", &["replace"], written::<replace::Replaced>),
     described("stage", "stage, and run --stage", &["stage", "run --stage"], written::<open::StagedJson>),
     described("preview", "preview: what a commit would change", &["preview"], written::<open::PreviewJson>),
+    described(
+        "review",
+        "review, and --pick: what was taken and committed, and what became of the rest",
+        &["review", "apply --pick", "replace --pick", "undo --pick", "run --pick"],
+        written::<review::ReviewedJson>,
+    ),
     described("rollback", "rollback", &["rollback"], written::<history::DoneJson>),
     described("log", "log: the committed transactions", &["log"], written::<history::Log>),
     described("show", "show: a transaction and its diffs", &["show"], written::<history::Show>),
