@@ -88,7 +88,7 @@ fn pick(args: &RunArgs, program: &mut Program, engine: &Engine, options: &Common
     };
     let notes = staged.report.program.as_deref().into_iter().flat_map(notes).collect();
     let picking = Picking { engine, args: &args.pick, check: None, undo: None, options };
-    Ok(picking.of_staged(staged, notes, &mut Asking::at(keyboard)?)?)
+    picking.of_staged(staged, notes, &mut Asking::at(keyboard)?)
 }
 
 fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<Program, Failure> {

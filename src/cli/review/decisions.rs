@@ -26,7 +26,7 @@ pub(crate) enum PartChoice {
 
 /// What a person decides, at a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decided {
+pub(crate) enum ReviewDecision {
     /// On the part.
     This(PartChoice),
     /// To take, or to leave, this part and those after it in the file.
@@ -72,7 +72,7 @@ struct DecidedFile {
 #[derive(Debug, Clone)]
 pub(crate) struct ReviewDecisions {
     files: Vec<DecidedFile>,
-    given: Vec<Decided>,
+    given: Vec<ReviewDecision>,
     /// Everything in front of this file is decided.
     at: usize,
 }
@@ -177,22 +177,22 @@ impl ReviewDecisions {
     /// # Panics
     ///
     /// If none does, or one is split that has but one difference.
-    pub(crate) fn decide(&mut self, decided: Decided) {
+    pub(crate) fn decide(&mut self, decided: ReviewDecision) {
         self.make(&decided);
         self.given.push(decided);
     }
 
-    fn make(&mut self, decided: &Decided) {
+    fn make(&mut self, decided: &ReviewDecision) {
         let ReviewNext::Ask { file, part } = self.next() else { panic!("a part is decided on") };
         let at = &mut self.files[file];
         match decided {
-            Decided::This(choice) => at.chosen.push(choice.clone()),
-            Decided::RestOfFile(take) => at.others = Some(*take),
-            Decided::AllThatFollow(take) => {
+            ReviewDecision::This(choice) => at.chosen.push(choice.clone()),
+            ReviewDecision::RestOfFile(take) => at.others = Some(*take),
+            ReviewDecision::AllThatFollow(take) => {
                 let not_still = self.files[file..].iter_mut().filter(|file| !file.is_still());
                 not_still.for_each(|file| file.others = Some(*take));
             }
-            Decided::Split => {
+            ReviewDecision::Split => {
                 let ReviewPart::Runs(runs) = at.parts[part].clone() else { panic!("a text is split") };
                 assert!(runs.len() > 1, "there are several differences");
                 at.parts.splice(part..=part, runs.map(|run| ReviewPart::Runs(run..run + 1)));
@@ -209,7 +209,9 @@ impl ReviewDecisions {
             (file.chosen, file.others) = (Vec::new(), None);
         }
         let given = std::mem::take(&mut self.given);
-        given.iter().for_each(|decided| self.make(decided));
+        for decided in &given {
+            self.make(decided);
+        }
         self.given = given;
         is_undone
     }
@@ -252,8 +254,8 @@ mod tests {
 
     use super::*;
 
-    const TAKE: Decided = Decided::This(PartChoice::Take);
-    const LEAVE: Decided = Decided::This(PartChoice::Leave);
+    const TAKE: ReviewDecision = ReviewDecision::This(PartChoice::Take);
+    const LEAVE: ReviewDecision = ReviewDecision::This(PartChoice::Leave);
 
     fn runs(runs: Range<usize>) -> ReviewPart {
         ReviewPart::Runs(runs)
@@ -277,7 +279,9 @@ mod tests {
         let mut decisions = ReviewDecisions::new(3);
         assert_eq!(decisions.next(), ReviewNext::Load(0));
         decisions.load(0, vec![runs(0..1), runs(1..3), runs(3..4)]);
-        for (part, decided) in [TAKE, LEAVE, Decided::This(PartChoice::Instead(b"x\n".to_vec()))].iter().enumerate() {
+        for (part, decided) in
+            [TAKE, LEAVE, ReviewDecision::This(PartChoice::Instead(b"x\n".to_vec()))].iter().enumerate()
+        {
             assert_eq!(decisions.next(), ReviewNext::Ask { file: 0, part });
             decisions.decide(decided.clone());
         }
@@ -301,8 +305,8 @@ mod tests {
         let two = [runs(0..1), runs(1..2)];
         let mut decisions = on(&[&two, &two]);
         decisions.decide(LEAVE);
-        decisions.decide(Decided::RestOfFile(true));
-        decisions.decide(Decided::RestOfFile(false));
+        decisions.decide(ReviewDecision::RestOfFile(true));
+        decisions.decide(ReviewDecision::RestOfFile(false));
         assert_eq!(decisions.next(), ReviewNext::End);
         assert_eq!(decisions.selected(), [SelectedFile::Runs(vec![taken(1..2)]), SelectedFile::Nothing]);
 
@@ -311,12 +315,12 @@ mod tests {
         decisions.load(0, two.to_vec());
         decisions.load(1, Vec::new());
         decisions.decide(TAKE);
-        decisions.decide(Decided::AllThatFollow(true));
+        decisions.decide(ReviewDecision::AllThatFollow(true));
         assert_eq!(decisions.next(), ReviewNext::End);
         assert_eq!(decisions.selected(), [SelectedFile::Whole, SelectedFile::Whole, SelectedFile::Whole]);
         assert_eq!(decisions.whole_share(), TakenShare::All);
         decisions.undo();
-        decisions.decide(Decided::AllThatFollow(false));
+        decisions.decide(ReviewDecision::AllThatFollow(false));
         let first = SelectedFile::Runs(vec![taken(0..1)]);
         assert_eq!(decisions.selected(), [first, SelectedFile::Whole, SelectedFile::Nothing]);
         assert_eq!((decisions.whole_share(), decisions.counts(2)), (TakenShare::Some, None));
@@ -325,9 +329,11 @@ mod tests {
     #[test]
     fn a_part_is_split_into_its_differences() {
         let mut decisions = on(&[&[runs(0..3), runs(3..4)]]);
-        decisions.decide(Decided::Split);
+        decisions.decide(ReviewDecision::Split);
         assert_eq!(decisions.parts(0), [runs(0..1), runs(1..2), runs(2..3), runs(3..4)]);
-        [LEAVE, TAKE, LEAVE, TAKE].into_iter().for_each(|decided| decisions.decide(decided));
+        for decided in [LEAVE, TAKE, LEAVE, TAKE] {
+            decisions.decide(decided);
+        }
         assert_eq!(decisions.selected(), [SelectedFile::Runs(vec![taken(1..2), taken(3..4)])]);
         (0..5).for_each(|_| assert!(decisions.undo()));
         assert_eq!(decisions.parts(0), [runs(0..3), runs(3..4)]);
@@ -338,7 +344,7 @@ mod tests {
     fn nothing_is_taken_of_what_is_not_decided() {
         let mut decisions = on(&[&[ReviewPart::Whole], &[runs(0..1)]]);
         assert_eq!(decisions.selected(), [SelectedFile::Nothing, SelectedFile::Nothing]);
-        decisions.decide(Decided::This(PartChoice::Instead(b"new\n".to_vec())));
+        decisions.decide(ReviewDecision::This(PartChoice::Instead(b"new\n".to_vec())));
         assert_eq!(decisions.selected(), [SelectedFile::Content(b"new\n".to_vec()), SelectedFile::Nothing]);
         assert_eq!(on(&[&[]]).whole_share(), TakenShare::Nothing);
     }
@@ -362,11 +368,11 @@ mod tests {
                 seen.push((decisions.next(), decisions.selected()));
                 decisions.decide(match one {
                     0 => LEAVE,
-                    1 if !is_one => Decided::Split,
-                    2 => Decided::RestOfFile(true),
-                    3 => Decided::RestOfFile(false),
-                    4 => Decided::AllThatFollow(true),
-                    5 => Decided::AllThatFollow(false),
+                    1 if !is_one => ReviewDecision::Split,
+                    2 => ReviewDecision::RestOfFile(true),
+                    3 => ReviewDecision::RestOfFile(false),
+                    4 => ReviewDecision::AllThatFollow(true),
+                    5 => ReviewDecision::AllThatFollow(false),
                     _ => TAKE,
                 });
             }

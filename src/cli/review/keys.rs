@@ -1,5 +1,7 @@
 //! The answers that a person can give, each with its key.
 
+use std::fmt::Write as _;
+
 /// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReviewKey {
@@ -74,8 +76,18 @@ impl ReviewSpot {
     /// What each key does, a line each.
     pub(crate) fn help(self) -> String {
         let here = ALL.into_iter().filter(|(key, ..)| self.has(*key));
-        here.map(|(_, letter, about)| format!("  {letter}  {about}\n")).collect()
+        explained(here.map(|(_, letter, about)| (letter, about)))
     }
+}
+
+/// What each key does, a line each.
+fn explained(keys: impl Iterator<Item = (char, &'static str)>) -> String {
+    let mut text = String::new();
+    for (letter, about) in keys {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {letter}  {about}");
+    }
+    text
 }
 
 /// What is done in the end.
@@ -138,7 +150,7 @@ impl LastQuestion {
 
     /// What each key does, a line each.
     pub(crate) fn help(self) -> String {
-        self.keys().into_iter().map(|(letter, _, about)| format!("  {letter}  {about}\n")).collect()
+        explained(self.keys().into_iter().map(|(letter, _, about)| (letter, about)))
     }
 }
 

@@ -14,6 +14,7 @@ mod page;
 mod painted;
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::options::CommonOptions;
@@ -27,7 +28,7 @@ use crate::path::shown;
 use crate::text::diff;
 pub(crate) use asking::Asking;
 pub(crate) use decisions::TakenShare;
-use decisions::{Decided, PartChoice, ReviewDecisions, ReviewNext, ReviewPart};
+use decisions::{PartChoice, ReviewDecision, ReviewDecisions, ReviewNext, ReviewPart};
 use editor::EditedText;
 use keys::{LastAnswer, LastQuestion, ReviewKey, ReviewSpot};
 use page::ReviewPage;
@@ -119,7 +120,7 @@ impl ReviewCall<'_> {
             return error;
         }
         let again = NextStep::ReviewAgain { id: (!self.is_own).then(|| self.id.to_owned()) };
-        let others = steps.into_iter().filter(|step| !is_of_plan(step) && !(self.is_own && is_of_open(step)));
+        let others = steps.into_iter().filter(|step| !(is_of_plan(step) || self.is_own && is_of_open(step)));
         error.next_instead(std::iter::once(again).chain(others))
     }
 }
@@ -142,7 +143,9 @@ impl Reviewer<'_> {
         let files = self.preview.report.files.iter().enumerate();
         let still: Vec<usize> =
             files.filter(|(_, file)| file.operation == Operation::None).map(|(index, _)| index).collect();
-        still.into_iter().for_each(|file| self.decisions.load(file, Vec::new()));
+        for file in still {
+            self.decisions.load(file, Vec::new());
+        }
         loop {
             match self.decisions.next() {
                 ReviewNext::Load(file) => self.load(file)?,
@@ -188,15 +191,15 @@ impl Reviewer<'_> {
         let path = self.call.options.shown(&report.path);
         output::say(ReviewPage { report, reviewed: contents, path, place }.part(parts, part));
         let typed = self.asking.answer(&spot.question())?;
-        let this = |choice| Decided::This(choice);
+        let this = |choice| ReviewDecision::This(choice);
         let decided = match typed.and_then(|typed| spot.answer(typed)) {
             Some(ReviewKey::Take) => this(PartChoice::Take),
             Some(ReviewKey::Leave) => this(PartChoice::Leave),
-            Some(ReviewKey::TakeFile) => Decided::RestOfFile(true),
-            Some(ReviewKey::LeaveFile) => Decided::RestOfFile(false),
-            Some(ReviewKey::TakeAll) => Decided::AllThatFollow(true),
-            Some(ReviewKey::LeaveAll | ReviewKey::Quit) => Decided::AllThatFollow(false),
-            Some(ReviewKey::Split) => Decided::Split,
+            Some(ReviewKey::TakeFile) => ReviewDecision::RestOfFile(true),
+            Some(ReviewKey::LeaveFile) => ReviewDecision::RestOfFile(false),
+            Some(ReviewKey::TakeAll) => ReviewDecision::AllThatFollow(true),
+            Some(ReviewKey::LeaveAll | ReviewKey::Quit) => ReviewDecision::AllThatFollow(false),
+            Some(ReviewKey::Split) => ReviewDecision::Split,
             Some(ReviewKey::Edit) => match self.edit(file, part)? {
                 Some(choice) => this(choice),
                 None => return Ok(()),
@@ -286,10 +289,11 @@ impl Reviewer<'_> {
                 _ => String::new(),
             };
             let operation = kind_column(file.operation.as_str());
-            text += &format!("  {operation}{}{how}\n", shown(self.call.options.shown(&file.path)));
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "  {operation}{}{how}", shown(self.call.options.shown(&file.path)));
         }
         if asked.len() > named {
-            text += &format!("  and {}\n", count(asked.len() - named, "more file"));
+            let _ = writeln!(text, "  and {}", count(asked.len() - named, "more file"));
         }
         text
     }

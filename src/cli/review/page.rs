@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::decisions::ReviewPart;
-use super::painted::{LineKind, PaintedLines};
+use super::painted::{PaintedKind, PaintedLines};
 use crate::charset::readable;
 use crate::cli::output::{HEADING, NAME, NOTE, count, styled};
 use crate::engine::report::review::ReviewedFile;
@@ -93,11 +93,9 @@ impl ReviewPage<'_> {
         }
         let (old, new) = (readable(&before, None), readable(&after, None));
         if old.contains(&0) || new.contains(&0) {
-            painted.heading(format!(
-                "  no text: {} become {}",
-                count(before.len(), "byte"),
-                count(after.len(), "byte")
-            ));
+            let sizes = [&self.reviewed.before, &self.reviewed.after].into_iter().flatten();
+            let sizes: Vec<String> = sizes.map(|content| count(content.len(), "byte")).collect();
+            painted.heading(format!("  no text: {}", sizes.join(" become ")));
             return;
         }
         let Some(runs) = diff::changed(&old, &new).filter(|runs| !runs.is_empty()) else {
@@ -136,14 +134,14 @@ fn push_hunk(painted: &mut PaintedLines, old: &[u8], new: &[u8], runs: &Runs, nu
     painted.heading(styled(NAME, place));
     let mut at = start;
     for (before, after) in &runs[numbers.clone()] {
-        painted.lines(LineKind::Same, &old[at..before.start], &[]);
+        painted.lines(PaintedKind::Same, &old[at..before.start], &[]);
         let (gone, added) = (&old[before.clone()], &new[after.clone()]);
         let (of_gone, of_added) = words::differing(gone, added);
-        painted.lines(LineKind::Gone, gone, &of_gone);
-        painted.lines(LineKind::New, added, &of_added);
+        painted.lines(PaintedKind::Gone, gone, &of_gone);
+        painted.lines(PaintedKind::New, added, &of_added);
         at = before.end;
     }
-    painted.lines(LineKind::Same, &old[at..end], &[]);
+    painted.lines(PaintedKind::Same, &old[at..end], &[]);
 }
 
 fn lines(content: &[u8]) -> usize {
@@ -173,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_hunk_is_that_of_the_diff() {
-        let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
+        let old = (1..=30).flat_map(|n: usize| [n.to_string(), "\n".to_owned()]).collect::<String>();
         let new =
             old.replace("\n5\n", "\nfive\n").replace("\n9\n", "\n").replace("29\n", "29\nmore\n").replace("30\n", "30");
         let runs = diff::changed(old.as_bytes(), new.as_bytes()).unwrap();

@@ -14,13 +14,13 @@ const GONE: Style = AnsiColor::Red.on_default();
 
 /// What a line is in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineKind {
+pub(super) enum PaintedKind {
     Same,
     Gone,
     New,
 }
 
-impl LineKind {
+impl PaintedKind {
     const fn sign(self) -> char {
         match self {
             Self::Same => ' ',
@@ -55,7 +55,7 @@ impl PaintedLines {
     }
 
     /// Adds the lines of a content; those places of it stand out.
-    pub(super) fn lines(&mut self, kind: LineKind, content: &[u8], places: &[Range<usize>]) {
+    pub(super) fn lines(&mut self, kind: PaintedKind, content: &[u8], places: &[Range<usize>]) {
         let (mut start, mut places) = (0, places.iter().peekable());
         for line in content.split_inclusive(|byte| *byte == b'\n') {
             let end = start + line.len();
@@ -68,7 +68,7 @@ impl PaintedLines {
         }
     }
 
-    fn line(&mut self, kind: LineKind, line: &[u8], places: &[Range<usize>]) {
+    fn line(&mut self, kind: PaintedKind, line: &[u8], places: &[Range<usize>]) {
         self.lines += 1;
         if self.lines > limits::REVIEWED_LINES {
             return;
@@ -77,7 +77,7 @@ impl PaintedLines {
         let shown = body.unwrap_or(line);
         let shown = if self.is_crlf { shown.strip_suffix(b"\r").unwrap_or(shown) } else { shown };
         let style = kind.style();
-        let _ = write!(self.text, "{}{}", style.render(), kind.sign());
+        let _ = write!(self.text, "{}", styled(style, kind.sign()));
         let (mut at, mut room) = (0, limits::REVIEWED_CHARS);
         for place in places.iter().map(|place| place.start..place.end.min(shown.len())).filter(|it| !it.is_empty()) {
             self.piece(&shown[at..place.start], style, &mut room);
@@ -85,7 +85,7 @@ impl PaintedLines {
             at = place.end;
         }
         self.piece(&shown[at..], style, &mut room);
-        let _ = writeln!(self.text, "{}", style.render_reset());
+        self.text.push('\n');
         if body.is_none() {
             self.heading("\\ No newline at end of file");
         }
@@ -97,7 +97,7 @@ impl PaintedLines {
         if bytes.is_empty() || *room == 0 {
             return;
         }
-        let _ = write!(self.text, "{}{}", Style::new().render_reset(), style.render());
+        let _ = write!(self.text, "{}", style.render());
         let escape = |text: &mut String, escaped: &dyn std::fmt::Display| {
             let _ = write!(text, "{}{}{escaped}", style.render_reset(), NOTE.render());
             let _ = write!(text, "{}{}", NOTE.render_reset(), style.render());
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_written_as_an_escape() {
         let mut painted = PaintedLines::default();
-        painted.lines(LineKind::New, b"\x1b]0;x\x07\ta\xffb\r\n\xe2\x80\xaec", &[]);
+        painted.lines(PaintedKind::New, b"\x1b]0;x\x07\ta\xffb\r\n\xe2\x80\xaec", &[]);
         let text = painted.end();
         assert_eq!(
             anstream::adapter::strip_str(&text).to_string(),
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn places_stand_out_and_common_ends_of_lines_do_not() {
         let mut painted = PaintedLines { is_crlf: true, ..PaintedLines::default() };
-        painted.lines(LineKind::Gone, b"let a = 1;\r\nlet b;\r\n", &[4..5, 16..17]);
+        painted.lines(PaintedKind::Gone, b"let a = 1;\r\nlet b;\r\n", &[4..5, 16..17]);
         let text = painted.end();
         assert!(text.contains("\x1b[7m") && text.contains("\x1b[31m"), "{text:?}");
         let words: Vec<&str> = text.split("\x1b[7m").skip(1).map(|rest| &rest[rest.find('m').unwrap() + 1..]).collect();
@@ -167,11 +167,11 @@ mod tests {
     #[test]
     fn long_lines_and_many_are_cut_and_that_is_said() {
         let mut painted = PaintedLines::default();
-        painted.lines(LineKind::Same, "é".repeat(3000).as_bytes(), &[]);
+        painted.lines(PaintedKind::Same, "é".repeat(3000).as_bytes(), &[]);
         let text = plain(painted);
         assert_eq!(text.lines().next().unwrap().chars().count(), limits::REVIEWED_CHARS + 2);
         let mut painted = PaintedLines::default();
-        painted.lines(LineKind::New, &b"a\n".repeat(502), &[]);
+        painted.lines(PaintedKind::New, &b"a\n".repeat(502), &[]);
         assert!(plain(painted).ends_with("+a\n… 2 more lines not shown\n"));
     }
 }

@@ -121,6 +121,7 @@ fn setup(command: &str) -> &'static str {
         "campaign" | "campaign status" | "campaign undo" | "campaign report" => MADE,
         other if other.starts_with("campaign") => PLANNED,
         "preview" | "commit" | "rollback" => "id=$(txedit -q stage plan.json)",
+        "review" => "id=$(txedit -q stage plan.json); printf 'y\\ny\\n' > ../answers; exec < ../answers",
         "show" | "undo" => COMMITTED,
         "journal" => "txedit -q apply plan.json >/dev/null; id=$(ls .git/txedit/history)",
         "history move" => "txedit -q apply plan.json >/dev/null; txedit history move .txedit",

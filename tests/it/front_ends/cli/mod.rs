@@ -39,6 +39,7 @@ mod recovered_first;
 mod refused_early;
 mod repositories;
 mod revert;
+mod review;
 mod root;
 mod schemas;
 mod settings;

@@ -139,7 +139,7 @@ fn a_file_has_one_shape_in_every_answer() {
         }
     }
     with_files.retain(|name| *name != "delegate");
-    assert_eq!(with_files, ["answer", "log", "preview", "recover", "replace", "show", "stage", "status"]);
+    assert_eq!(with_files, ["answer", "log", "preview", "recover", "replace", "review", "show", "stage", "status"]);
 }
 
 #[test]
