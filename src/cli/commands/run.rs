@@ -77,8 +77,8 @@ fn pick(args: &RunArgs, program: &mut Program, engine: &Engine, options: &Common
         ("--again", args.key.again),
         ("--campaign", args.campaign.is_some()),
     ])?;
-    let keyboard = Asking::beside(None)?;
-    let staged = if keyboard.is_terminal() {
+    let mut asking = Asking::on_input()?;
+    let staged = if asking.is_on_terminal() {
         program.streams = Streams::InheritedErrors;
         transact::unwatched(options, |run| engine.stage_program(program, run))?
     } else {
@@ -88,7 +88,7 @@ fn pick(args: &RunArgs, program: &mut Program, engine: &Engine, options: &Common
     };
     let notes = staged.report.program.as_deref().into_iter().flat_map(notes).collect();
     let picking = Picking { engine, args: &args.pick, check: None, undo: None, options };
-    picking.of_staged(staged, notes, &mut Asking::at(keyboard)?)
+    picking.of_staged(staged, notes, &mut asking)
 }
 
 fn program(args: &RunArgs, engine: &Engine, options: &CommonOptions) -> Result<Program, Failure> {

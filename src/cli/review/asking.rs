@@ -44,6 +44,11 @@ impl Asking {
         })
     }
 
+    /// Returns whether somebody types on a terminal.
+    pub(crate) fn is_on_terminal(&self) -> bool {
+        self.keyboard.is_terminal()
+    }
+
     /// The token that signals cancel.
     pub(crate) fn token(&self) -> &CancelToken {
         self.signals.token()

@@ -53,6 +53,21 @@ fn nothing_is_left_of_what_was_opened_for_a_review() {
 }
 
 #[test]
+fn the_check_of_a_plan_decides_if_it_is_allowed() {
+    let here = Workspace::of_words();
+    let plan = fs::read_to_string(here.path().join("plan.json")).unwrap();
+    let checked = plan.replacen('{', r#"{"check": ["grep", "-q", "TWO", "a.txt"],"#, 1);
+    here.write("plan.json", &checked);
+    let pick = ["apply", "plan.json", "--pick", "--allow-checks"];
+    assert!(here.answered(&pick[..3], "A y").exits(2).stderr.contains("--allow-checks"));
+    here.answered(&pick, "y D y").exits(7);
+    here.has("a.txt", &upper(&[]));
+    here.answered(&pick, "n y D y").exits(0);
+    here.has("a.txt", &upper(&[1]));
+    assert!(here.open().is_empty());
+}
+
+#[test]
 fn what_goes_with_a_known_change_does_not_go_with_a_pick() {
     let here = Workspace::of_words();
     let hash = "0".repeat(64);
