@@ -105,6 +105,8 @@ mod request;
 pub mod testing;
 mod text;
 mod view;
+#[cfg(feature = "web")]
+mod web;
 pub mod wire;
 
 pub use cancel::CancelToken;

@@ -11,6 +11,7 @@ mod delegate;
 mod examples;
 mod files;
 mod program;
+mod review;
 #[cfg(feature = "mcp")]
 mod server;
 mod tools;
@@ -30,14 +31,15 @@ pub(crate) use delegate::ServerDelegateArgs;
 pub(crate) use delegate::{AskArgs, DelegateCommand};
 pub(crate) use files::{CreateArgs, MvArgs, RmArgs, TransactionArgs};
 pub(crate) use program::RunArgs;
+pub(crate) use review::{PickArgs, RestArg, ReviewArgs};
 #[cfg(feature = "mcp")]
 pub(crate) use server::McpArgs;
 pub(crate) use tools::{
     CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, SchemaArgs, StopAt, TortureChildArgs, TourChildArgs,
 };
 pub(crate) use transactions::{
-    CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, PickArgs, RecoverArgs,
-    RedoArgs, RestArg, RevertArgs, ReviewArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
+    CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
+    RevertArgs, ShowArgs, ShowFormat, StageArgs, UndoArgs,
 };
 
 use super::topics::TOPICS;

@@ -7,6 +7,8 @@ pub mod report;
 mod revert;
 pub(super) mod rollback;
 mod run;
+#[cfg(feature = "web")]
+mod state_mark;
 mod state_move;
 
 pub(crate) mod history;
@@ -179,6 +181,12 @@ impl Engine {
         Self { bounds, ..self }
     }
 
+    /// Returns whether a call may name a check.
+    #[cfg(feature = "web")]
+    pub(crate) const fn may_check(&self) -> bool {
+        self.allows_checks
+    }
+
     /// The paths of the workspace that no call may read or write.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
@@ -231,7 +239,7 @@ impl Engine {
     }
 
     /// An error if [it is not](Self::is_at_its_root).
-    #[cfg(feature = "mcp")]
+    #[cfg(feature = "web")]
     pub(crate) fn check_root(&self) -> Result<()> {
         self.workspace.check_root()
     }

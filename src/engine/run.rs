@@ -116,7 +116,8 @@ impl<'a> Run<'a> {
         Self { observer, ..self }
     }
 
-    /// Cuts the diff of a file in a report after so many bytes; [`limits::DIFF_BYTES`] unless told otherwise.
+    /// Cuts the diff of a file in a report after so many bytes; [`limits::DIFF_BYTES`] unless told otherwise. With 0 a dry run
+    /// makes none.
     pub const fn diffs_up_to(self, bytes: usize) -> Self {
         Self { diff_bytes: bytes, ..self }
     }

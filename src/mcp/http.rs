@@ -10,15 +10,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio::net::TcpListener;
 
 use super::cors;
 use super::head::MessageHead;
@@ -28,15 +22,18 @@ use super::shared::ServerState;
 use super::{BearerToken, Http};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
+use crate::web::connections::accept;
+use crate::web::{self, HoldsEngine, PageOptions, ReviewPage};
+use crate::wire::hints::StepWords;
 
 /// The path at which clients find the server.
 const PATH: &str = "/mcp";
 
+/// The path at which people find the page.
+const REVIEW: &str = "/review";
+
 /// The time that open streams may take to end at a shutdown.
 const CLOSING: Duration = Duration::from_secs(1);
-
-/// The pause after a connection that could not be accepted.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// The header that identifies a session.
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -47,7 +44,7 @@ pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> 
     let listener =
         TcpListener::bind(http.address).await.map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
     let address = listener.local_addr().map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
-    announce(address);
+    announce(address, http.review.is_some());
     let stop = &shared.stop;
     tokio::select! {
         () = accept(&listener, router(shared, http, address), stop) => {}
@@ -56,72 +53,34 @@ pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> 
     Ok(())
 }
 
-/// Accepts connections until the shutdown, then waits for the open ones.
-async fn accept(listener: &TcpListener, router: Router, stop: &CancellationToken) {
-    let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
-    let open = TaskTracker::new();
-    while let Ok(place) = Arc::clone(&room).acquire_owned().await {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => break,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                let (router, stop) = (router.clone(), stop.clone());
-                open.spawn(async move {
-                    converse(stream, router, &stop).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                // File descriptors in use elsewhere may be closed by then.
-                tracing::warn!("a connection could not be taken: {error}");
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-    }
-    open.close();
-    open.wait().await;
-}
-
-/// Serves one connection. It is closed if the head of a request takes too long, with or without a token.
-async fn converse(stream: TcpStream, router: Router, stop: &CancellationToken) {
-    // Answers are small and awaited; a stream without this option works as well.
-    let _ = stream.set_nodelay(true);
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits::HEADER_TIME);
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!("a connection failed: {error}");
-    }
-}
-
 /// Refuses options that would let strangers in.
 fn check(http: &Http) -> Result<()> {
-    if http.address.ip().is_loopback() || http.token.is_some() {
-        return Ok(());
+    let refuse = |option: &str, message: String| {
+        let path = vec![option.to_owned()];
+        Err(Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path, did_you_mean: None }]))
+    };
+    if http.token.is_none() && !http.address.ip().is_loopback() {
+        let message = format!(
+            "{} can be reached from other machines: give a token (--token-file or TXEDIT_MCP_TOKEN), or listen on 127.0.0.1",
+            http.address
+        );
+        return refuse("--http", message);
     }
-    let message = format!(
-        "{} can be reached from other machines: give a token (--token-file or TXEDIT_MCP_TOKEN), or listen on 127.0.0.1",
-        http.address
-    );
-    let finding =
-        Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["--http".to_owned()], did_you_mean: None };
-    Err(Error::findings(vec![finding]))
+    if http.token.is_none() && http.review.is_some() {
+        let message = "who decides on the page must know a token: give one (--token-file or TXEDIT_MCP_TOKEN)";
+        return refuse("--review-page", message.to_owned());
+    }
+    Ok(())
 }
 
 /// Prints the server's address, since port 0 leaves the choice to the system. Stdout has no other use here.
 #[expect(clippy::print_stdout, reason = "the address is the one result of starting a server over HTTP")]
-fn announce(address: SocketAddr) {
-    println!("http://{}{PATH}", reachable(address));
+fn announce(address: SocketAddr, has_page: bool) {
+    let address = reachable(address);
+    println!("http://{address}{PATH}");
+    if has_page {
+        println!("http://{address}{REVIEW}/");
+    }
 }
 
 /// An address at which the server can be reached and answers. The unspecified one, at which it listens on all addresses,
@@ -164,7 +123,31 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
         None => router,
     };
     // A browser asks without a token whether a page may call at all.
-    router.layer(middleware::from_fn_with_state(of_pages, cors::of_pages))
+    let router = router.layer(middleware::from_fn_with_state(of_pages, cors::of_pages));
+    match (&http.token, http.review) {
+        (Some(token), Some(words)) => router.merge(review_page(shared, token, words, hosts(http, address))),
+        _ => router,
+    }
+}
+
+/// The page on which people review open transactions. It has guards of its own: no other page may call it, and nobody without
+/// the token.
+fn review_page(shared: &Arc<ServerState>, token: &BearerToken, words: StepWords, hosts: Vec<String>) -> Router {
+    let options = PageOptions {
+        path: REVIEW,
+        token: token.clone(),
+        hosts,
+        read_only: shared.options.read_only,
+        check_limit: shared.options.check_limit,
+        words,
+    };
+    let of_server = Arc::clone(shared);
+    let source = move || {
+        let first = of_server.present()?.into_iter().next();
+        let first = first.ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))?;
+        Ok(first as Arc<dyn HoldsEngine>)
+    };
+    web::router(ReviewPage::start(Box::new(source), options, shared.stop.clone(), shared.running.clone()))
 }
 
 /// The names by which this server may be addressed. The name of a web page that points to this machine is not among
@@ -284,6 +267,7 @@ mod tests {
             hosts: Vec::new(),
             session_idle: limits::SESSION_IDLE,
             origins: Vec::new(),
+            review: None,
         }
     }
 
@@ -291,6 +275,7 @@ mod tests {
     fn strangers_need_a_token() {
         assert!(check(&http("127.0.0.1:0", None)).is_ok());
         assert!(check(&http("[::1]:0", None)).is_ok());
+        assert!(check(&Http { review: Some(super::super::next_step::words), ..http("127.0.0.1:0", None) }).is_err());
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             assert!(check(&http(address, None)).is_err(), "{address}");
             assert!(check(&http(address, Some("0123456789abcdef"))).is_ok(), "{address}");

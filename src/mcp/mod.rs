@@ -32,7 +32,6 @@ mod shared;
 mod stdio;
 mod subscriptions;
 mod terse;
-mod token;
 mod tools;
 mod toolsets;
 mod uri;
@@ -49,11 +48,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{os, threads};
 use crate::limits;
+use crate::wire::hints::StepWords;
 use shared::ServerState;
 
+pub use crate::web::BearerToken;
 pub use logging::Verbosity;
 pub use roots::ServedWorkspace;
-pub use token::BearerToken;
 pub use toolsets::Toolsets;
 
 /// The time that a shutdown waits for calls past their first swap. Clients kill a server after about three seconds. A
@@ -115,6 +115,9 @@ pub struct Http {
     pub hosts: Vec<String>,
     /// The time after which an idle session ends.
     pub session_idle: Duration,
+    /// The words of the page on which people review open transactions, if it is served: they have a shell, as no caller of a
+    /// tool has.
+    pub review: Option<StepWords>,
     /// Web pages that may call, like `https://app.example.com:443`; none unless told otherwise.
     pub origins: Vec<String>,
 }

@@ -15,6 +15,7 @@ use super::shared::ServerState;
 use super::uri;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
+use crate::web::HoldsEngine;
 
 /// The time that a client may take to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,6 +48,12 @@ pub(super) struct ServedRoot {
     pub(super) named: Option<PathBuf>,
     /// The commits in it.
     pub(super) watch: CommitWatch,
+}
+
+impl HoldsEngine for ServedRoot {
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
 }
 
 impl ServedRoot {

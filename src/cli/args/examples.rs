@@ -52,7 +52,8 @@ Example:
 pub(super) const REVIEW: &str = "\
 Examples:
   txedit review
-  txedit review \"$id\" --rest keep";
+  txedit review \"$id\" --rest keep
+  txedit review --web";
 
 pub(super) const COMMIT: &str = "\
 Example:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{InputArgs, TEMPLATE, examples};
+use super::{InputArgs, PickArgs, TEMPLATE, examples};
 use crate::digest::Digest;
 
 #[derive(Debug, Args)]
@@ -29,33 +29,6 @@ pub(crate) struct CommitArgs {
     /// Commit only the very plan that a preview showed
     #[arg(long, value_name = "HASH")]
     pub(crate) plan_hash: Option<Digest>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReviewArgs {
-    /// The open transaction, as `stage` printed it [default: the only one that is open]
-    pub(crate) id: Option<String>,
-    /// Do not ask in the end what becomes of the rest: keep it open, or discard it
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) rest: Option<RestArg>,
-}
-
-/// What becomes of what is not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RestArg {
-    Keep,
-    Discard,
-}
-
-// How the changes of a command are picked. A doc comment would be taken for the command's.
-#[derive(Debug, Args)]
-pub(crate) struct PickArgs {
-    /// Ask about each change first, and commit what is taken, as `review` does
-    #[arg(short, long)]
-    pub(crate) pick: bool,
-    /// Do not ask in the end, and keep the rest as an open transaction, or discard it
-    #[arg(long, value_enum, value_name = "HOW", requires = "pick")]
-    pub(crate) rest: Option<RestArg>,
 }
 
 #[derive(Debug, Args)]

@@ -7,12 +7,14 @@ use std::time::Duration;
 use crate::check::group::TOKEN;
 use crate::cli::args::McpArgs;
 use crate::cli::failure::Failure;
+use crate::cli::next_step;
 use crate::cli::options::{self, CommonOptions};
 use crate::cli::output::{self, Answer};
 use crate::error::Result;
 use crate::fs::input;
 use crate::mcp::{self, BearerToken, Http, ServedWorkspace, Toolsets, Verbosity};
 use crate::path::shown;
+use crate::wire::hints::StepWords;
 
 /// The largest size of a token file, in bytes.
 const TOKEN_BYTES: u64 = 4_096;
@@ -23,7 +25,15 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
         Some(address) => {
             let token = token(args.token_file.as_deref())?;
             let session_idle = Duration::from_secs(args.session_idle);
-            Some(Http { address, token, hosts: args.hosts.clone(), session_idle, origins: args.origins.clone() })
+            let review = args.review_page.then_some(next_step::words as StepWords);
+            Some(Http {
+                address,
+                token,
+                hosts: args.hosts.clone(),
+                session_idle,
+                origins: args.origins.clone(),
+                review,
+            })
         }
         None => None,
     };

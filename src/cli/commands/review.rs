@@ -1,5 +1,8 @@
 //! `txedit review [ID]`: an open transaction, decided on change by change.
 
+#[cfg(feature = "web")]
+mod web;
+
 use std::fmt::Write as _;
 
 use super::transact;
@@ -20,6 +23,10 @@ use crate::path::one_line;
 use crate::wire::review::{DecidedJson, ReviewedJson};
 
 pub(super) fn run(args: &ReviewArgs, options: &CommonOptions) -> Result<Answer, Failure> {
+    #[cfg(feature = "web")]
+    if args.web {
+        return web::run(args.port, options);
+    }
     let engine = options.engine()?;
     let id = match &args.id {
         Some(id) => ids::meant(id, IdScope::Open, &engine)?,

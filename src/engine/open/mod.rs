@@ -334,6 +334,12 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     Ok(listed.collect())
 }
 
+/// What tells the present content of each open transaction from an earlier one.
+#[cfg(feature = "web")]
+pub(super) fn saves(state: &StateFolder) -> Result<Vec<String>> {
+    store::saves(state)
+}
+
 /// Drops expired open transactions, and what is left of those that were never stored.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
     for id in store::expired(state)? {

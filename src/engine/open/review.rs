@@ -33,6 +33,21 @@ impl Engine {
         reviewed.map(|reviewed| reviewed.review).map_err(|error| super::or_mend(id, error))
     }
 
+    /// The same, one file after the other, so that the contents of only one are held at a time.
+    #[cfg(feature = "web")]
+    pub(crate) fn review_each(
+        &self,
+        id: &str,
+        files: Option<&[usize]>,
+        run: Run<'_>,
+        each: &mut dyn FnMut(usize, ReviewedFile),
+    ) -> Result<Preview> {
+        let mut found = self.found()?;
+        let (_, opened) = self.still_open(&found, id, run)?;
+        let reviewed = self.reviewed_each(&opened, files, &mut found, run, each);
+        reviewed.map(|(_, _, preview)| preview).map_err(|error| super::or_mend(id, error))
+    }
+
     pub(super) fn reviewed(
         &self,
         opened: &OpenedFolder,
@@ -40,6 +55,26 @@ impl Engine {
         found: &mut StateLookup,
         run: Run<'_>,
     ) -> Result<Reviewed> {
+        let mut contents = Vec::new();
+        let each = &mut |index, file| contents.push((index, file));
+        let (staged, settled, preview) = self.reviewed_each(opened, wanted, found, run, each)?;
+        let mut files = vec![None; settled.len()];
+        for (index, file) in contents {
+            files[index] = Some(file);
+        }
+        Ok(Reviewed { staged, settled, review: Review { preview, files } })
+    }
+
+    /// Passes the contents of each file that is wanted to `each`; returns the entries as they were staged, and as they fit
+    /// what is there now.
+    fn reviewed_each(
+        &self,
+        opened: &OpenedFolder,
+        wanted: Option<&[usize]>,
+        found: &mut StateLookup,
+        run: Run<'_>,
+        each: &mut dyn FnMut(usize, ReviewedFile),
+    ) -> Result<(Vec<StagedEntry>, Vec<FileRequest>, Preview)> {
         let staged = entries_of(opened)?;
         let mut settled = staged.clone();
         let rebased = self.settle(opened, &mut settled.iter_mut().collect::<Vec<_>>(), run)?;
@@ -49,15 +84,13 @@ impl Engine {
         settle::tell(&mut reports, rebased);
         let patch = self.patch_if_wanted(&prepared, &reports, run)?;
         let is_wanted = |file: usize| wanted.is_none_or(|wanted| wanted.contains(&file));
-        let files = request.files.iter().enumerate();
-        let files = files.map(|(index, file)| {
-            is_wanted(index).then(|| self.reviewed_file(&prepared, FileIndex(index), file, run)).transpose()
-        });
-        let files = files.collect::<Result<_>>()?;
+        for (index, file) in request.files.iter().enumerate().filter(|(index, _)| is_wanted(*index)) {
+            each(index, self.reviewed_file(&prepared, FileIndex(index), file, run)?);
+        }
         let report = Report { dry_run: true, files: reports, warnings, patch, ..Report::default() };
         let preview =
             Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report };
-        Ok(Reviewed { staged, settled: request.files, review: Review { preview, files } })
+        Ok((staged, request.files, preview))
     }
 
     /// The contents of one file of the request.

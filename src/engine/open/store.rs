@@ -81,6 +81,19 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     Ok(list)
 }
 
+/// The inode and the time of what is stored of each open transaction: each save makes another file.
+#[cfg(feature = "web")]
+pub(super) fn saves(state: &StateFolder) -> Result<Vec<String>> {
+    let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
+    let mut saves = Vec::new();
+    for id in list_ids(&state.workspace, &section)? {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        let stat = state.workspace.stat(Name::new(&folder, FILE_NAME))?;
+        saves.extend(stat.map(|stat| format!("{:?} {:?}", stat.identity, stat.modified)));
+    }
+    Ok(saves)
+}
+
 /// The open transactions that have expired, and what stages have left that ended before they stored anything, once it is
 /// as old.
 pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {

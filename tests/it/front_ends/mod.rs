@@ -7,3 +7,5 @@ mod delegate;
 mod hooks;
 #[cfg(all(feature = "cli", feature = "mcp"))]
 mod mcp;
+#[cfg(all(feature = "cli", feature = "mcp", feature = "web"))]
+mod web;

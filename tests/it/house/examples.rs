@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 29] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 30] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     (
@@ -45,6 +45,7 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 29] = [
     ("docs/plan.md", "Folders and symlinks", "json", 1, "examples::the_folders_of_the_page_come_and_go"),
     ("docs/plan.md", "What is outside", "toml", 1, "examples::the_settings_of_the_page_deny"),
     ("docs/plan.md", "Several calls, one transaction", "sh", 1, "examples::several_calls_make_one_transaction"),
+    ("docs/review.md", "", "text", 1, "not run: it serves until it is ended; web::safety starts it"),
     (
         "docs/testing.md",
         "Line coverage",

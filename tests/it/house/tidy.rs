@@ -8,10 +8,10 @@ use std::fs;
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 28] = [
+const LAYERS: [&str; 29] = [
     "errno", "limits", "index", "cancel", "charset", "digest", "identity", "path", "html", "view", "check", "error",
     "request", "text", "dialect", "plan", "journal", "commit", "fs", "replace", "engine", "wire", "delegate",
-    "campaign", "cli", "mcp", "testing", "main",
+    "campaign", "web", "cli", "mcp", "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.
@@ -22,7 +22,7 @@ const UPWARD: [(&str, &str, &str); 1] = [("cli/commands/mcp.rs", "mcp", "the com
 const FRONT_ENDS: [&str; 2] = ["cli", "mcp"];
 
 /// What only some files name: the word, who may, and why.
-const DOORS: [(&str, &[&str], &str); 10] = [
+const DOORS: [(&str, &[&str], &str); 11] = [
     (
         "std::fs",
         &["fs/", "check/left/found.rs", "view/"],
@@ -49,13 +49,15 @@ const DOORS: [(&str, &[&str], &str); 10] = [
             "mcp/",
             "delegate/",
             "campaign/",
+            "web/",
             "view/step.rs",
             "view/overlay/control.rs",
         ],
         "core types carry no wire format: serde is for what is written and read as JSON",
     ),
     ("encoding_rs", &["charset/"], "one place decides what is decoded, and nothing is encoded with replacements"),
-    ("tokio", &["mcp/"], "the core is synchronous"),
+    ("tokio", &["mcp/", "web/"], "the core is synchronous"),
+    ("axum", &["mcp/http.rs", "mcp/cors.rs", "mcp/idle.rs", "web/"], "HTTP has its places"),
     ("clap", &["cli/"], "the library knows nothing of its front-ends"),
     (
         "std::env",

@@ -53,7 +53,7 @@ impl AskedFile<'_> {
         let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
         let operation = operation(&entry.change, before.is_some(), unchanged);
         let is_too_large = matches!(contents, Contents::Held(_, None));
-        let shows_diff = (self.request.dry_run || self.request.verbose) && !is_too_large;
+        let shows_diff = (self.request.dry_run || self.request.verbose) && !is_too_large && self.diff_bytes > 0;
         let shows = shows_diff || self.request.include_content && !is_too_large;
         let content = new.filter(|_| shows).map(|new| {
             let bytes = rendered(new, contents);

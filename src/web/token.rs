@@ -17,9 +17,17 @@ impl BearerToken {
         (text.len() >= Self::MIN_CHARS).then(|| Self(blake3::hash(text.as_bytes())))
     }
 
+    /// A new token of 256 bits, and the text that a caller sends; `None` where the system has no random bytes.
+    pub(super) fn random() -> Option<(Self, String)> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).ok()?;
+        let text = blake3::Hash::from_bytes(bytes).to_hex().to_string();
+        Some((Self::new(&text)?, text))
+    }
+
     /// True if an `Authorization` header carries this token. The time of comparing digests reveals nothing about the
     /// token, and `blake3::Hash` compares in constant time anyway.
-    pub(super) fn is_in(&self, header: &str) -> bool {
+    pub(crate) fn is_in(&self, header: &str) -> bool {
         let Some((scheme, token)) = header.split_once(' ') else { return false };
         scheme.eq_ignore_ascii_case("bearer") && blake3::hash(token.trim().as_bytes()) == self.0
     }
