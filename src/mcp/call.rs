@@ -148,6 +148,7 @@ fn work(
         read_only: shared.options.read_only,
         approve: shared.options.approve,
         asked: &shared.asked,
+        page: shared.page.get().map(String::as_str),
         can_ask,
         said,
         allow_checks: shared.options.allow_checks,

@@ -44,10 +44,12 @@ pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> 
     let listener =
         TcpListener::bind(http.address).await.map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
     let address = listener.local_addr().map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
-    announce(address, http.review.is_some());
+    let page = http.review.map(|words| page_of(shared, http, address, words)).transpose()?;
+    announce(address, page.as_ref().map(|(_, token)| token));
+    let router = router(shared, http, address).merge(page.map(|(page, _)| page).unwrap_or_default());
     let stop = &shared.stop;
     tokio::select! {
-        () = accept(&listener, router(shared, http, address), stop) => {}
+        () = accept(&listener, router, stop) => {}
         () = async { stop.cancelled().await; tokio::time::sleep(CLOSING).await } => {}
     }
     Ok(())
@@ -66,21 +68,22 @@ fn check(http: &Http) -> Result<()> {
         );
         return refuse("--http", message);
     }
-    if http.token.is_none() && http.review.is_some() {
-        let message = "who decides on the page must know a token: give one (--token-file or TXEDIT_MCP_TOKEN)";
-        return refuse("--review-page", message.to_owned());
-    }
     Ok(())
 }
 
-/// Prints the server's address, since port 0 leaves the choice to the system. Stdout has no other use here.
+/// Prints the server's address, since port 0 leaves the choice to the system, and that of the page with its token, which is in no
+/// request for it. Stdout has no other use here.
 #[expect(clippy::print_stdout, reason = "the address is the one result of starting a server over HTTP")]
-fn announce(address: SocketAddr, has_page: bool) {
-    let address = reachable(address);
-    println!("http://{address}{PATH}");
-    if has_page {
-        println!("http://{address}{REVIEW}/");
+fn announce(address: SocketAddr, page_token: Option<&String>) {
+    println!("http://{}{PATH}", reachable(address));
+    if let Some(token) = page_token {
+        println!("{}#{token}", page_address(address));
     }
+}
+
+/// Where the page is found.
+fn page_address(address: SocketAddr) -> String {
+    format!("http://{}{REVIEW}/", reachable(address))
 }
 
 /// An address at which the server can be reached and answers. The unspecified one, at which it listens on all addresses,
@@ -123,20 +126,19 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
         None => router,
     };
     // A browser asks without a token whether a page may call at all.
-    let router = router.layer(middleware::from_fn_with_state(of_pages, cors::of_pages));
-    match (&http.token, http.review) {
-        (Some(token), Some(words)) => router.merge(review_page(shared, token, words, hosts(http, address))),
-        _ => router,
-    }
+    router.layer(middleware::from_fn_with_state(of_pages, cors::of_pages))
 }
 
-/// The page on which people review open transactions. It has guards of its own: no other page may call it, and nobody without
-/// the token.
-fn review_page(shared: &Arc<ServerState>, token: &BearerToken, words: StepWords, hosts: Vec<String>) -> Router {
+/// The page on which people review open transactions, and its token: whoever calls the tools cannot decide in a person's place.
+/// It has guards of its own as well: no other page may call it.
+fn page_of(shared: &Arc<ServerState>, http: &Http, address: SocketAddr, words: StepWords) -> Result<(Router, String)> {
+    let Some((token, text)) = BearerToken::random() else {
+        return Err(Error::new(ErrorKind::UnknownError, "the system has no random bytes for a token"));
+    };
     let options = PageOptions {
         path: REVIEW,
-        token: token.clone(),
-        hosts,
+        token,
+        hosts: hosts(http, address),
         read_only: shared.options.read_only,
         check_limit: shared.options.check_limit,
         words,
@@ -147,7 +149,9 @@ fn review_page(shared: &Arc<ServerState>, token: &BearerToken, words: StepWords,
         let first = first.ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))?;
         Ok(first as Arc<dyn HoldsEngine>)
     };
-    web::router(ReviewPage::start(Box::new(source), options, shared.stop.clone(), shared.running.clone()))
+    shared.page.set(page_address(address)).ok();
+    let page = ReviewPage::start(Box::new(source), options, shared.stop.clone(), shared.running.clone());
+    Ok((web::router(page), text))
 }
 
 /// The names by which this server may be addressed. The name of a web page that points to this machine is not among
@@ -275,7 +279,6 @@ mod tests {
     fn strangers_need_a_token() {
         assert!(check(&http("127.0.0.1:0", None)).is_ok());
         assert!(check(&http("[::1]:0", None)).is_ok());
-        assert!(check(&Http { review: Some(super::super::next_step::words), ..http("127.0.0.1:0", None) }).is_err());
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             assert!(check(&http(address, None)).is_err(), "{address}");
             assert!(check(&http(address, Some("0123456789abcdef"))).is_ok(), "{address}");

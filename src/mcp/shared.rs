@@ -1,6 +1,6 @@
 //! The state that all connections share: the engine, the tools, subscriptions, and the calls that still run.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,8 @@ pub(super) struct ServerState {
     pub(super) commits: Commits,
     /// What was staged when a person was asked.
     pub(super) asked: AskedPeople,
+    /// The address of the page on which people decide, without its token, if there is one.
+    pub(super) page: OnceLock<String>,
     /// What the sessions over HTTP are doing.
     pub(super) sessions: Arc<Sessions>,
     /// The beginning of the names of sessions that have no other.
@@ -54,6 +56,7 @@ impl ServerState {
             subscriptions: Subscriptions::default(),
             commits: Commits::default(),
             asked: AskedPeople::default(),
+            page: OnceLock::new(),
             sessions: Arc::default(),
             server: server_name(),
             stop: CancellationToken::new(),

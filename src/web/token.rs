@@ -18,7 +18,7 @@ impl BearerToken {
     }
 
     /// A new token of 256 bits, and the text that a caller sends; `None` where the system has no random bytes.
-    pub(super) fn random() -> Option<(Self, String)> {
+    pub(crate) fn random() -> Option<(Self, String)> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).ok()?;
         let text = blake3::Hash::from_bytes(bytes).to_hex().to_string();

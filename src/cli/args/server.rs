@@ -27,7 +27,7 @@ pub(crate) struct McpArgs {
     /// A web origin that may call this server, like `https://app.example.com:443`; repeatable
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
     pub(crate) origins: Vec<String>,
-    /// Serve the page on which people review open transactions, at /review/; needs a token
+    /// Serve the page on which people review open transactions, too; prints its address, with a token of its own
     #[arg(long, requires = "http")]
     pub(crate) review_page: bool,
     /// The toolsets, like edit,history, or changes to the default, like +delegate,-history [default:

@@ -164,9 +164,10 @@ pub(super) fn wait(job: &Job<'_>, id: &str, plan_hash: Option<Digest>, seconds: 
 
 fn pending(job: &Job<'_>, Preview { id, plan_hash, report, .. }: &Preview) -> Error {
     let files = report.files.len();
+    let page = job.page.map_or_else(String::new, |page| format!("; the page to decide on it is {page}"));
     let message = format!(
         "nothing is written yet: a person has not decided on the open transaction {id}, which changes {files} files by the \
-         plan {plan_hash}"
+         plan {plan_hash}{page}"
     );
     let step = Box::new(NextStep::HearDecision { id: id.clone() });
     Error::new(ErrorKind::ApprovalPending, message)

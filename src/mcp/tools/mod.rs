@@ -68,6 +68,8 @@ pub(super) struct Job<'a> {
     pub(super) approve: bool,
     /// What was staged when a person was asked.
     pub(super) asked: &'a AskedPeople,
+    /// The address of the page on which people decide, without its token, if there is one.
+    pub(super) page: Option<&'a str>,
     /// True if the client can ask the person: then nothing waits here.
     pub(super) can_ask: bool,
     /// What the person said, whom the client has asked.

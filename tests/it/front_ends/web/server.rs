@@ -18,10 +18,12 @@ fn start(workspace: &Workspace, options: &[&str]) -> Server {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let address = lines.next().unwrap().unwrap();
     let host = address.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
+    let mut token = TOKEN.to_owned();
     if options.contains(&"--review-page") {
-        assert_eq!(lines.next().unwrap().unwrap(), format!("http://{host}/review/"));
+        let page = lines.next().unwrap().unwrap();
+        page.strip_prefix(&format!("http://{host}/review/#")).unwrap().clone_into(&mut token);
     }
-    Server { process, host, path: "/review", token: TOKEN.to_owned() }
+    Server { process, host, path: "/review", token }
 }
 
 #[test]
@@ -56,9 +58,17 @@ fn a_server_that_only_reads_has_a_page_that_only_shows() {
 }
 
 #[test]
-fn a_page_without_a_token_is_refused() {
-    let workspace = Workspace::with(&[]);
-    let output = program(&workspace, &["mcp", "--http", "127.0.0.1:0", "--review-page"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--review-page"), "{output:?}");
+fn whoever_calls_the_tools_cannot_decide_in_a_persons_place() {
+    let workspace = Workspace::with(&[("a", LINES)]);
+    let id = opened(&workspace, &json!({ "files": [upper_case("a")] }));
+    let server = start(&workspace, &["--review-page", "--approve"]);
+    let of_tools = format!("Bearer {TOKEN}");
+    assert_ne!(of_tools, server.bearer());
+    let before = workspace.tree();
+    let headers = [("Host", &*server.host), ("Authorization", &*of_tools), ("Content-Type", "application/json")];
+    assert_eq!(server.raw("GET", "/api/state", &headers, "").status, 401);
+    let discard = json!({ "id": id }).to_string();
+    assert_eq!(server.raw("POST", "/api/discard", &headers, &discard).status, 401);
+    workspace.tree().assert_same(&before);
+    assert_eq!(workspace.engine.status().unwrap().open.len(), 1);
 }
