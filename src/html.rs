@@ -4,26 +4,33 @@ use std::fmt::Write as _;
 
 use crate::path::is_escaped;
 
-const STYLE: &str = "\
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; --added: #1a7f3722; --removed: #cf222e22; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; vertical-align: top; overflow-wrap: anywhere; }
-dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dt { opacity: .75; } dd { margin: 0; font-size: 1.6rem; }
-.failed { font-weight: 600; } code, pre { font: .9em/1.45 ui-monospace, monospace; }
-section { margin: 1.5rem 0; border: 1px solid #8884; border-radius: 6px; overflow: hidden; }
-section h2 { margin: 0; padding: .4rem .8rem; font-size: 1rem; background: #8881; overflow-wrap: anywhere; }
-pre { margin: 0; padding: .4rem 0; overflow-x: auto; } pre span { display: block; padding: 0 .8rem; min-width: max-content; }
-.added { background: var(--added); } .removed { background: var(--removed); } .place { opacity: .75; }";
+/// The look of the review page, and what it has not.
+const STYLE: &str = concat!(
+    include_str!("web/page/page.css"),
+    include_str!("web/page/diff.css"),
+    "
+main { max-width: 70rem; margin: 0 auto; padding: 1.25rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: .9rem; }
+.top code { overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; letter-spacing: -.01em; }
+table { border-collapse: collapse; width: 100%; background: var(--panel); }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+th { color: var(--muted); font-weight: 600; }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dt { color: var(--muted); } dd { font-size: 1.6rem; }
+.failed { font-weight: 600; }
+.difftext pre { max-height: none; }
+.difftext .counts { float: right; font-weight: 400; }
+"
+);
 
 /// A page with this title, around a body that is HTML.
 pub(crate) fn page(title: &str, body: &str) -> String {
     let title = text(title);
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style></head>\n<body><main><h1>{title}</h1>\n{body}</main></body></html>\n"
+         <title>{title}</title>\n<style>{STYLE}</style></head>\n\
+         <body><header class=\"top\"><h1>txedit <span>{title}</span></h1></header>\n<main>\n{body}</main></body></html>\n"
     )
 }
 
@@ -58,14 +65,14 @@ pub(crate) fn diff(diff: &str) -> String {
         let class = match line.as_bytes().first() {
             Some(b'@') => {
                 is_in_hunk = true;
-                "place"
+                "meta"
             }
-            Some(b'+') if is_in_hunk => "added",
-            Some(b'-') if is_in_hunk => "removed",
-            Some(b' ') if is_in_hunk => "",
-            _ => "place",
+            Some(b'+') if is_in_hunk => "add",
+            Some(b'-') if is_in_hunk => "del",
+            Some(b' ') if is_in_hunk => "same",
+            _ => "meta",
         };
-        let _ = write!(lines, "<span class=\"{class}\">{}</span>", text(line));
+        let _ = write!(lines, "<span class=\"line {class}\">{}</span>", text(line));
     }
     lines.push_str("</pre>\n");
     lines
@@ -83,8 +90,8 @@ mod tests {
     #[test]
     fn lines_of_a_hunk_are_told_from_those_of_a_header() {
         let page = diff("--- a\n+++ b\n@@ -1 +1,2 @@\n-<x>\n+y\n+z\n same\n\\ No newline\n--- c\n");
-        let classes: Vec<_> = page.split("class=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-        assert_eq!(classes, ["place", "place", "place", "removed", "added", "added", "", "place", "removed"]);
-        assert!(page.contains("<span class=\"removed\">-&lt;x&gt;</span>"), "{page}");
+        let classes: Vec<_> = page.split("class=\"line ").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(classes, ["meta", "meta", "meta", "del", "add", "add", "same", "meta", "del"]);
+        assert!(page.contains("<span class=\"line del\">-&lt;x&gt;</span>"), "{page}");
     }
 }

@@ -93,16 +93,20 @@ fn page(shown: &Shown) -> String {
     }
     body.push_str("</tbody></table>\n");
     for warning in warnings {
-        let _ = writeln!(body, "<p class=\"failed\">{}</p>", html::text(warning));
+        let _ = writeln!(body, "<p class=\"note warn\">{}</p>", html::text(warning));
     }
     for file in &shown.files {
-        let lines = file.lines.map(|(added, removed)| format!(" +{added} -{removed}")).unwrap_or_default();
-        let path = html::text(&path::shown(&file.path));
-        let _ = writeln!(body, "<section><h2>{} <code>{path}</code>{lines}</h2>", html::text(&file.kind));
+        let counts = |(added, removed)| format!(" <span class=\"counts\">+{added} −{removed}</span>");
+        let lines = file.lines.map(counts).unwrap_or_default();
+        let (kind, path) = (html::text(&file.kind), html::text(&path::shown(&file.path)));
+        let _ = writeln!(
+            body,
+            "<figure class=\"difftext\"><figcaption><span class=\"badge {kind}\">{kind}</span> {path}{lines}</figcaption>"
+        );
         if !file.diff.is_empty() {
             body.push_str(&html::diff(&file.diff));
         }
-        body.push_str("</section>\n");
+        body.push_str("</figure>\n");
     }
     html::page(id, &body)
 }

@@ -73,11 +73,11 @@ fn a_transaction_is_one_page_in_which_nothing_is_markup_that_is_a_name_or_a_text
     here.run(&["apply", "plan.json"]).exits(0);
     let page = here.run(&["show", "--html"]).exits(0).stdout.clone();
     for part in [
-        "<h2>edit <code>&lt;img src=x onerror=alert(1)&gt;</code> +1 -1</h2>",
-        "<span class=\"removed\">-&lt;/script&gt;&lt;b&gt;one&lt;/b&gt;</span>",
-        "<span class=\"added\">+&lt;/script&gt;&lt;b&gt;two\\u{202e}&lt;/b&gt;</span>",
+        "edit</span> &lt;img src=x onerror=alert(1)&gt; <span class=\"counts\">+1 −1</span>",
+        "<span class=\"line del\">-&lt;/script&gt;&lt;b&gt;one&lt;/b&gt;</span>",
+        "<span class=\"line add\">+&lt;/script&gt;&lt;b&gt;two\\u{202e}&lt;/b&gt;</span>",
         "<td>&lt;i&gt;label&lt;/i&gt;",
-        "<h2>folder <code>made</code>",
+        "folder</span> made",
     ] {
         assert!(page.contains(part), "{part} is not in {page}");
     }
