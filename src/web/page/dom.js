@@ -42,8 +42,11 @@ export function program(owner) {
 /** Tells somebody who does not look, and shows it to everybody for a while. */
 export function say(text) {
   const said = byId("said");
-  said.textContent = text;
+  // What was said a moment ago is still being read.
+  const before = Date.now() - (say.at ?? 0) < 3_000 ? said.textContent : "";
+  said.textContent = before && before !== text && before.length < 200 ? `${before} ${text}` : text;
   said.classList.add("shown");
+  say.at = Date.now();
   clearTimeout(say.timer);
   say.timer = setTimeout(() => said.classList.remove("shown"), 6_000);
 }
