@@ -95,6 +95,7 @@ fn help_of_a_topic_is_its_page_without_markdown() {
 const NOT_RUN: [(&str, &str); 9] = [
     ("claude mcp add", "another program"),
     ("txedit tour", "cli::tour runs it"),
+    ("txedit review --web", "it serves until it is ended; front_ends::web runs it"),
     ("txedit delegate", "a second model answers; tests/it/delegate has one that is a script"),
     ("txedit recover \"$id\" --back", "wants an interrupted transaction; cli::interrupted has them"),
     ("txedit kept restore", "wants a kept content; cli::kept has them"),
