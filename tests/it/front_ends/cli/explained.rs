@@ -92,7 +92,7 @@ fn help_of_a_topic_is_its_page_without_markdown() {
 }
 
 /// Examples that no test runs, and the reason.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("claude mcp add", "another program"),
     ("txedit tour", "cli::tour runs it"),
     ("txedit review --web", "it serves until it is ended; front_ends::web runs it"),
