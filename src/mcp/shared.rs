@@ -10,7 +10,7 @@ use super::commits::Commits;
 use super::idle::Sessions;
 use super::roots::{ServedRoot, ServedWorkspace};
 use super::subscriptions::Subscriptions;
-use super::tools::{self, AskedPeople, Definition};
+use super::tools::{self, AskedPeople, Definition, MayWrite};
 use super::toolsets::Toolset;
 use super::{ServerOptions, next_step};
 use crate::engine::{Engine, RecoverOptions};
@@ -123,13 +123,23 @@ impl ServerState {
         format!("{}-{connection}", self.server)
     }
 
+    /// What the tools may write.
+    pub(super) const fn may_write(&self) -> MayWrite {
+        match (self.options.read_only, self.options.approve) {
+            (true, _) => MayWrite::Nothing,
+            (false, true) => MayWrite::Approved,
+            (false, false) => MayWrite::Anything,
+        }
+    }
+
     /// The tools that are listed.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Definition> {
-        let (read_only, approve) = (self.options.read_only, self.options.approve);
-        let is_offered = move |tool: &&Definition| match tool.toolset {
+        let may_write = self.may_write();
+        let is_offered = move |tool: &&Definition| match may_write {
             _ if !tool.writes => true,
-            Toolset::Transactions => !read_only,
-            _ => !read_only && !approve,
+            MayWrite::Nothing => false,
+            MayWrite::Approved => tool.toolset == Toolset::Transactions,
+            MayWrite::Anything => true,
         };
         self.tools.iter().copied().filter(is_offered)
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use super::ServerDelegateArgs;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct McpArgs {
     /// Serve streamable HTTP at ADDR, like 127.0.0.1:8137, instead of stdio; prints the URL
     #[arg(long, value_name = "ADDR")]

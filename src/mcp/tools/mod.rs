@@ -50,6 +50,15 @@ pub(super) struct Definition {
     pub(super) run: fn(&Job<'_>, Arguments) -> ToolAnswer,
 }
 
+/// What calls may write, besides their dry runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MayWrite {
+    Nothing,
+    /// Open transactions, of which is committed what a person approves.
+    Approved,
+    Anything,
+}
+
 /// One call of a tool: it may block.
 pub(super) struct Job<'a> {
     pub(super) engine: &'a Engine,
@@ -62,10 +71,7 @@ pub(super) struct Job<'a> {
     /// The newest commits of each connection.
     pub(super) commits: &'a Commits,
     pub(super) run: Run<'a>,
-    /// True if only dry runs are allowed.
-    pub(super) read_only: bool,
-    /// True if only what a person approves is written.
-    pub(super) approve: bool,
+    pub(super) may_write: MayWrite,
     /// What was staged when a person was asked.
     pub(super) asked: &'a AskedPeople,
     /// The address of the page on which people decide, without its token, if there is one.
@@ -98,7 +104,7 @@ impl<'a> Job<'a> {
 
     /// Refuses changes of files in read-only mode, or where a person must approve them.
     fn check_writing(&self, dry_run: bool) -> Result<()> {
-        if self.approve && !dry_run {
+        if self.may_write == MayWrite::Approved && !dry_run {
             let message = "the server writes only what a person approves, as it was started with --approve: send this to \
                            stage_edits, and then commit_transaction";
             return Err(Error::new(ErrorKind::ReadOnlyMode, message));
@@ -108,7 +114,7 @@ impl<'a> Job<'a> {
 
     /// Refuses changes of open transactions in read-only mode.
     fn check_staging(&self, dry_run: bool) -> Result<()> {
-        if self.read_only && !dry_run {
+        if self.may_write == MayWrite::Nothing && !dry_run {
             let message = "the server is read-only: it was started with --read-only";
             return Err(Error::new(ErrorKind::ReadOnlyMode, message));
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Definition, Job, approval};
+use super::{Definition, Job, MayWrite, approval};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::mcp::answer::{ToolAnswer, ToolChanges};
@@ -125,7 +125,7 @@ fn commit(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
     let hash = |hex: String| hex.parse::<Digest>().map_err(|error| finding("plan_hash", error.to_string()));
     let plan_hash = plan_hash.map(hash).transpose()?;
     job.check_staging(false)?;
-    if job.approve || needs_approval == Some(true) {
+    if job.may_write == MayWrite::Approved || needs_approval == Some(true) {
         if check.is_some() {
             let message = "whoever approves it says which check decides: leave `check` out".to_owned();
             return Err(finding("check", message));

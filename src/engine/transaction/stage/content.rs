@@ -75,7 +75,7 @@ impl Filling<'_> {
             match piece {
                 Piece::New(bytes) => out.add(bytes)?,
                 Piece::Old(range) if range.len() < SHORT && !self.splices.is_empty() => {
-                    window.each(range, |bytes| out.add(bytes))?
+                    window.each(range, |bytes| out.add(bytes))?;
                 }
                 Piece::Old(range) => {
                     out.write()?;
