@@ -89,7 +89,7 @@ enum DecisionWord {
 
 /// What was done, or would be.
 #[derive(Debug, Serialize)]
-pub(super) struct DecidedJson {
+pub(super) struct PageDoneJson {
     success: bool,
     /// The transaction that was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ struct DoneFile {
     diff: Option<String>,
 }
 
-impl DecidedJson {
+impl PageDoneJson {
     fn new(warnings: Vec<String>) -> Self {
         Self {
             success: true,
@@ -147,7 +147,7 @@ impl DecidedJson {
 }
 
 /// Commits what was approved, if it is still what was shown.
-pub(super) fn approve(page: &ReviewPage, engine: &Engine, approval: &Approval) -> Result<DecidedJson> {
+pub(super) fn approve(page: &ReviewPage, engine: &Engine, approval: &Approval) -> Result<PageDoneJson> {
     let Approval { id, plan_hash, files, rest, check } = approval;
     let plan_hash = digest(plan_hash)?;
     let files = files.iter().map(|taken| match taken {
@@ -166,7 +166,7 @@ pub(super) fn approve(page: &ReviewPage, engine: &Engine, approval: &Approval) -
     });
     let told = Told::new(page, id);
     let committed = engine.commit_selected(id, &selection, check, run(page, &told))?;
-    Ok(DecidedJson { rest: committed.rest, ..DecidedJson::of(committed.report) })
+    Ok(PageDoneJson { rest: committed.rest, ..PageDoneJson::of(committed.report) })
 }
 
 fn digest(plan_hash: &str) -> Result<Digest> {
@@ -174,28 +174,28 @@ fn digest(plan_hash: &str) -> Result<Digest> {
 }
 
 /// Discards an open transaction.
-pub(super) fn discard(page: &ReviewPage, engine: &Engine, named: &AskedDiscard) -> Result<DecidedJson> {
+pub(super) fn discard(page: &ReviewPage, engine: &Engine, named: &AskedDiscard) -> Result<PageDoneJson> {
     let told = Told::new(page, &named.id);
-    engine.roll_back(&named.id, run(page, &told)).map(DecidedJson::new)
+    engine.roll_back(&named.id, run(page, &told)).map(PageDoneJson::new)
 }
 
 /// What an undo would change.
-pub(super) fn preview_undo(page: &ReviewPage, engine: &Engine, undone: &AskedUndo) -> Result<DecidedJson> {
+pub(super) fn preview_undo(page: &ReviewPage, engine: &Engine, undone: &AskedUndo) -> Result<PageDoneJson> {
     let options = UndoOptions { dry_run: true, rebase: undone.rebase, ..UndoOptions::default() };
     let run = Run::default().cancelled_by(&page.calls).diffs_up_to(DIFF_BYTES);
-    engine.undo_with(Some(&undone.id), &options, run).map(DecidedJson::of)
+    engine.undo_with(Some(&undone.id), &options, run).map(PageDoneJson::of)
 }
 
 /// Undoes a committed transaction, if that is still what was shown.
-pub(super) fn undo(page: &ReviewPage, engine: &Engine, undone: &AskedUndo) -> Result<DecidedJson> {
+pub(super) fn undo(page: &ReviewPage, engine: &Engine, undone: &AskedUndo) -> Result<PageDoneJson> {
     let plan_hash = undone.plan_hash.as_deref().map(digest).transpose()?;
     let options = UndoOptions { rebase: undone.rebase, plan_hash, ..UndoOptions::default() };
     let told = Told::new(page, &undone.id);
-    engine.undo_with(Some(&undone.id), &options, run(page, &told)).map(DecidedJson::of)
+    engine.undo_with(Some(&undone.id), &options, run(page, &told)).map(PageDoneJson::of)
 }
 
 /// Finishes, rolls back or discards an interrupted transaction.
-pub(super) fn recover(page: &ReviewPage, engine: &Engine, decided: &AskedRecovery) -> Result<DecidedJson> {
+pub(super) fn recover(page: &ReviewPage, engine: &Engine, decided: &AskedRecovery) -> Result<PageDoneJson> {
     let decision = match decided.decision {
         DecisionWord::Recover => Decision::Table,
         DecisionWord::Forward => Decision::Forward,
@@ -207,7 +207,7 @@ pub(super) fn recover(page: &ReviewPage, engine: &Engine, decided: &AskedRecover
         let reason = with_steps(&one.reason(), &one.next_steps, page.options.words);
         format!("{} {}: {reason}", one.action.as_str().replace('_', " "), one.id)
     });
-    Ok(DecidedJson { recovered: told.collect(), ..DecidedJson::new(Vec::new()) })
+    Ok(PageDoneJson { recovered: told.collect(), ..PageDoneJson::new(Vec::new()) })
 }
 
 impl AskedUndo {

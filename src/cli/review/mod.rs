@@ -31,7 +31,7 @@ pub(crate) use decisions::TakenShare;
 use decisions::{PartChoice, ReviewDecision, ReviewDecisions, ReviewNext, ReviewPart};
 use editor::EditedText;
 use keys::{LastAnswer, LastQuestion, ReviewKey, ReviewSpot};
-use page::ReviewPage;
+use page::ShownChange;
 
 /// The files whose contents are read at a time: each reading plans everything anew.
 const TOGETHER: usize = 32;
@@ -189,7 +189,7 @@ impl Reviewer<'_> {
         };
         let place = (file, self.preview.report.files.len());
         let path = self.call.options.shown(&report.path);
-        output::say(ReviewPage { report, reviewed: contents, path, place }.part(parts, part));
+        output::say(ShownChange { report, reviewed: contents, path, place }.part(parts, part));
         let typed = self.asking.answer(&spot.question())?;
         let this = |choice| ReviewDecision::This(choice);
         let decided = match typed.and_then(|typed| spot.answer(typed)) {

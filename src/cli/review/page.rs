@@ -16,7 +16,7 @@ use crate::text::words;
 
 /// A file of a review, to be shown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReviewPage<'r> {
+pub(super) struct ShownChange<'r> {
     pub(super) report: &'r FileReport,
     pub(super) reviewed: &'r ReviewedFile,
     /// Its path as the user writes it.
@@ -25,7 +25,7 @@ pub(super) struct ReviewPage<'r> {
     pub(super) place: (usize, usize),
 }
 
-impl ReviewPage<'_> {
+impl ShownChange<'_> {
     /// One of its parts.
     pub(super) fn part(&self, parts: &[ReviewPart], part: usize) -> String {
         let mut painted = PaintedLines::default();

@@ -56,7 +56,9 @@ fn an_edit_that_comes_to_nothing_is_none() {
 fn an_editor_gets_none_of_the_answers() {
     let here = Workspace::of_words();
     here.stage();
-    here.answered_with("cat > \"$1\"; echo x >> \"$1\"", &["review"], "e n n n n y n d").exits(0);
+    // More than is read ahead.
+    let answers = "e n n n n y n d ".to_owned() + &"n ".repeat(9000);
+    here.answered_with("cat > \"$1\"; echo x >> \"$1\"", &["review"], &answers).exits(0);
     here.has("a.txt", &upper(&[]).replace("one\n", "x\n"));
     here.has("b.txt", &text(&["ONE", "two"]));
 }

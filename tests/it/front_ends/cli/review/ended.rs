@@ -163,6 +163,7 @@ fn a_change_of_the_files_between_two_readings_is_noticed() {
     let ran = here.answered_with(&editor, &["review"], &("e ".to_owned() + &"y ".repeat(60)));
     assert!(ran.exits(3).stderr.contains("changed since they were reviewed"), "{ran:?}");
     assert!(ran.stderr.contains(&format!("`txedit review {id}`")), "{ran:?}");
+    assert!(!ran.stderr.contains("file 33 of 40"), "before any more is shown: {ran:?}");
     here.has("f00", "one\n\nother\n");
     here.answered(&["review", "--rest", "discard"], "y D").exits(0);
     here.has("f00", "two\n\nother\n");
