@@ -9,13 +9,16 @@ use serde_json::{Value, json};
 use super::{LINES, Server, opened, program, upper_case};
 use crate::support::workspace::Workspace;
 
+/// The time in which an event must come; something is sent every quarter of a minute anyway.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A stream of events.
 struct Events(BufReader<TcpStream>);
 
 impl Events {
     fn of(server: &Server) -> Self {
         let mut stream = TcpStream::connect(&server.host).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let head =
             format!("GET /api/events HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\r\n", server.host, server.bearer());
         stream.write_all(head.as_bytes()).unwrap();
@@ -23,9 +26,11 @@ impl Events {
     }
 
     fn next(&mut self) -> Value {
+        let started = Instant::now();
         loop {
             let mut line = String::new();
             assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream has ended");
+            assert!(started.elapsed() < PATIENCE, "nothing happens");
             if let Some(event) = line.trim_end().strip_prefix("data: ") {
                 return serde_json::from_str(event).unwrap();
             }
