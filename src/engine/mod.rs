@@ -247,7 +247,15 @@ impl Engine {
     /// The state of the workspace: interrupted transactions, kept contents. Nothing is changed, whether it fails or
     /// not.
     pub fn status(&self) -> Result<Status> {
-        status::of_all(&self.workspace, self.settings.lock_timeout)
+        let mut status = status::of_all(&self.workspace, self.settings.lock_timeout)?;
+        let closed = self.half_closed(&self.found()?, status.open.iter().map(|open| open.id.clone()))?;
+        status.open.retain(|open| !closed.contains(&open.id));
+        status.warnings.extend(closed.iter().map(|id| {
+            format!(
+                "the open transaction {id} is committed: a recovery closes it, and opens what was not selected of it"
+            )
+        }));
+        Ok(status)
     }
 
     /// Recovers one interrupted transaction, or all. One that cannot be recovered is left as it is, and its report says

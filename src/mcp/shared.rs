@@ -13,7 +13,7 @@ use super::subscriptions::Subscriptions;
 use super::tools::{self, AskedPeople, Definition, MayWrite};
 use super::toolsets::Toolset;
 use super::{ServerOptions, next_step};
-use crate::engine::{Engine, RecoverOptions};
+use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{ErrorKind, Result};
 use crate::wire::hints::with_steps;
 
@@ -105,7 +105,11 @@ impl ServerState {
         if self.options.read_only {
             return;
         }
-        match engine.recover(None, RecoverOptions::default()) {
+        let recovered = engine.recover(None, RecoverOptions::default());
+        if let Err(error) = engine.close_committed(Run::default()) {
+            tracing::warn!("a committed transaction could not be closed: {error}");
+        }
+        match recovered {
             Ok(recovered) => {
                 for transaction in recovered {
                     let reason = with_steps(&transaction.reason(), &transaction.next_steps, next_step::words);

@@ -9,7 +9,7 @@ use super::ReviewPage;
 use crate::engine::Engine;
 use crate::engine::report::{Interrupted, Logged, OpenTransaction, RecoveryAction};
 use crate::error::{NextStep, Result};
-use crate::path::shown;
+use crate::path::{one_line, shown};
 use crate::wire::hints::with_steps;
 use crate::wire::history::KeptJson;
 
@@ -132,8 +132,8 @@ fn open_json(open: &OpenTransaction, takers: &BTreeMap<&Path, BTreeSet<&str>>) -
     let conflict = |path: &Path| ConflictJson { path: shown(path), with: others(path).map(str::to_owned).collect() };
     OpenJson {
         id: open.id.clone(),
-        owner: open.owner.clone(),
-        label: open.label.clone(),
+        owner: one_line(&open.owner).into_owned(),
+        label: open.label.as_deref().map(|label| one_line(label).into_owned()),
         opened: open.opened.clone(),
         expires: open.expires.clone(),
         expired: open.is_expired,
@@ -147,7 +147,7 @@ fn open_json(open: &OpenTransaction, takers: &BTreeMap<&Path, BTreeSet<&str>>) -
 fn interrupted(one: &Interrupted, page: &ReviewPage) -> InterruptedEntry {
     InterruptedEntry {
         id: one.id.clone(),
-        owner: one.owner.clone(),
+        owner: one_line(&one.owner).into_owned(),
         running: one.running,
         action: one.action.as_str(),
         reason: with_steps(&one.reason(), &one.next_steps, page.options.words),
@@ -186,8 +186,8 @@ fn committed(logged: Logged) -> CommittedJson {
         check: logged.check.map(|check| check.command),
         id: logged.id,
         time: logged.time,
-        owner: logged.owner,
-        label: logged.label,
+        owner: one_line(&logged.owner).into_owned(),
+        label: logged.label.map(|label| one_line(&label).into_owned()),
         reverts: logged.reverts,
         reverted_by: logged.reverted_by,
         unreadable: logged.unreadable,

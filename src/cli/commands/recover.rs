@@ -13,7 +13,7 @@ use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
 use crate::cli::{exit, ids, next_step, signals};
 use crate::engine::ids::IdScope;
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryReason};
-use crate::engine::{Decision, RecoverOptions};
+use crate::engine::{Decision, RecoverOptions, Run};
 use crate::error::Result;
 use crate::journal::JournalState;
 use crate::journal::recover::Class;
@@ -47,7 +47,11 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
         plan.retain(|earlier| earlier.id != planned.id);
         plan.push(planned.clone());
     })?;
-    Ok(answer(&plan, &done, args)?)
+    let left = engine.close_committed(Run::default())?;
+    let left = left
+        .iter()
+        .map(|rest| format!("what was not selected of a transaction that was committed in part is open: {rest}"));
+    Ok(answer(&plan, &done, args)?.noting(left))
 }
 
 fn decision(args: &DecisionArgs) -> Decision {

@@ -25,6 +25,9 @@ use crate::wire::review::{DecidedJson, ReviewedJson};
 pub(super) fn run(args: &ReviewArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     #[cfg(feature = "web")]
     if args.web {
+        if options.json {
+            return Err(usage("--web", "a page is no JSON: leave out one of --web and --json").into());
+        }
         return web::run(args.port, options);
     }
     let engine = options.engine()?;
@@ -113,7 +116,11 @@ pub(super) fn carry_out(
             let warnings = transact::watched_until(token, options, |run| engine.roll_back(id, run))?;
             (Report { warnings, ..Report::default() }, ReviewRest::Discarded)
         }
-        ReviewEnding::Nothing => (Report::default(), ReviewRest::Open(id.to_owned())),
+        ReviewEnding::Nothing => {
+            // Somebody else may have decided on it.
+            engine.preview(id, Run::default().cancelled_by(token).diffs_up_to(0))?;
+            (Report::default(), ReviewRest::Open(id.to_owned()))
+        }
     };
     Ok(ReviewDone { end, report, verb: "committed", rest })
 }

@@ -19,7 +19,7 @@ impl Engine {
         {
             return Ok(None);
         }
-        let commit = Commit { opened: id, is_gone: true, plan_hash: None, is_checked: false };
+        let commit = Commit { opened: id, is_gone: true, plan_hash: None, selection: None, is_checked: false };
         let report = self.committed_again(&found, &commit, run)?.ok_or_else(|| {
             let message = format!("the open transaction {id} was discarded, or has lapsed; no file was changed by it");
             Error::new(ErrorKind::UnknownTransaction, message)

@@ -6,6 +6,7 @@
 
 mod compose;
 mod decided;
+mod half_closed;
 mod part;
 mod review;
 mod rollback;
@@ -41,6 +42,8 @@ use store::OpenedFolder;
 struct CommitAttempt<'c> {
     /// The hash of the plan that was previewed.
     plan_hash: Option<Digest>,
+    /// What the same decision is recognised by.
+    fingerprint: Option<Digest>,
     /// The request that is committed, without its files: they are settled again each time.
     request: &'c Request,
     /// Set once the staged edits were found to fit the files.
@@ -89,7 +92,11 @@ impl Engine {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let is_at = |(file, _): &(PathBuf, String)| path.as_ref().is_none_or(|path| file.starts_with(path.as_path()));
-        Ok(list(&state)?.into_iter().filter(|open| path.is_none() || open.files.iter().any(is_at)).collect())
+        let listed = list(&state)?;
+        let closed = self.half_closed(&self.found()?, listed.iter().map(|open| open.id.clone()))?;
+        let is_open = |open: &OpenTransaction| !closed.contains(&open.id);
+        let listed = listed.into_iter().filter(is_open);
+        Ok(listed.filter(|open| path.is_none() || open.files.iter().any(is_at)).collect())
     }
 
     /// The changes that a commit would make now, and the hash over all of them. Nothing is written, whether it fails or not.
@@ -128,7 +135,11 @@ impl Engine {
     ) -> Result<Report> {
         let (is_checked, plan_hash) = (self.is_checked(check.as_ref()), part.whole_plan());
         let again = |found: &StateLookup, is_gone| {
-            self.committed_again(found, &Commit { opened: id, is_gone, plan_hash, is_checked }, run)
+            self.committed_again(
+                found,
+                &Commit { opened: id, is_gone, plan_hash, selection: part.selection(), is_checked },
+                run,
+            )
         };
         let (state, mut opened) = match self.opened(found, id, run) {
             Err(error) if is_gone(&error) => {
@@ -142,13 +153,14 @@ impl Engine {
             // An earlier process died between the commit and the closing.
             return Ok(closed(&state, opened, report, rest));
         }
-        let OpenedPart { entries, plan_hash } = self.part((&state, &mut opened), part, found, run)?;
+        let OpenedPart { entries, plan_hash, fingerprint } = self.part((&state, &mut opened), part, found, run)?;
         let request = Request { check, ..request_of(&opened, Vec::new()) };
         // A conflict with the staged edits, or another plan than was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
             let again = attempt > 1;
-            let commit_attempt = CommitAttempt { plan_hash, request: &request, is_settled: &is_settled, again };
+            let commit_attempt =
+                CommitAttempt { plan_hash, fingerprint, request: &request, is_settled: &is_settled, again };
             self.commit_once(&opened, entries.clone(), commit_attempt, found, warnings, run)
         };
         let report = self.try_again(request.check.as_ref(), attempt, |_| is_settled.get(), run)?;
@@ -160,7 +172,7 @@ impl Engine {
         &'a self,
         opened: &OpenedFolder,
         mut entries: Vec<StagedEntry>,
-        CommitAttempt { plan_hash, request, is_settled, again }: CommitAttempt<'_>,
+        CommitAttempt { plan_hash, fingerprint, request, is_settled, again }: CommitAttempt<'_>,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'a>,
@@ -183,6 +195,7 @@ impl Engine {
         }
         settle::tell(&mut files, rebased);
         prepared.origin.opened = Some(opened.id.clone());
+        prepared.origin.request = fingerprint;
         prepared.again = again;
         let ready = Ready { prepared, locks, found: found.clone() };
         Ok(Transaction::new(self, ready, Report { files, ..Report::default() }, run))

@@ -28,6 +28,8 @@ pub(super) struct OpenedPart {
     pub entries: Vec<StagedEntry>,
     /// The only plan that may be committed.
     pub plan_hash: Option<Digest>,
+    /// What the same decision is recognised by.
+    pub fingerprint: Option<Digest>,
 }
 
 impl Engine {
@@ -71,7 +73,7 @@ impl Engine {
         // What an attempt left that was not committed.
         let had_rest = opened.stored.rest.take().is_some();
         let part = match part {
-            PartOf::All(plan_hash) => OpenedPart { entries: entries_of(opened)?, plan_hash },
+            PartOf::All(plan_hash) => OpenedPart { entries: entries_of(opened)?, plan_hash, fingerprint: None },
             PartOf::Selected(selection) => self.selected(opened, selection, found, run)?,
         };
         if had_rest || opened.stored.rest.is_some() {
@@ -104,14 +106,16 @@ impl Engine {
             let contents = review.files[index].as_ref();
             split.add(index, &staged[index], &settled[index], selected, contents)?;
         }
-        let Split { entries, rest, findings, .. } = split;
+        let Split { entries, rest, mut findings, .. } = split;
+        refuse_without_folder(&staged, &selection.files, &mut findings);
         findings.finish()?;
         if entries.is_empty() {
             let message = "nothing is selected, so there is nothing to commit";
             return Err(Error::new(ErrorKind::ValidationFailed, message).of_transaction(&opened.id));
         }
-        if rest.is_empty() && selection.files.iter().all(|file| *file == SelectedFile::Whole) {
-            return Ok(OpenedPart { entries: staged, plan_hash: Some(selection.plan_hash) });
+        let fingerprint = Some(selection.fingerprint(&opened.id));
+        if selection.is_all() {
+            return Ok(OpenedPart { entries: staged, plan_hash: Some(selection.plan_hash), fingerprint });
         }
         let request = Request { dry_run: true, ..request_of(opened, entries.clone()) };
         let (prepared, _) = self.prepare_unlocked(&request, found, &mut Vec::new(), run)?;
@@ -119,7 +123,7 @@ impl Engine {
             let id = id::after(self.workspace.now(), Some(&opened.id));
             opened.stored.rest = Some(StoredRest { id, of: opened.id.clone(), files: rest });
         }
-        Ok(OpenedPart { entries, plan_hash: Some(prepared.plan.hash()) })
+        Ok(OpenedPart { entries, plan_hash: Some(prepared.plan.hash()), fingerprint })
     }
 
     /// The open transaction with what was not selected of another one.
@@ -138,7 +142,15 @@ pub(super) enum PartOf<'s> {
     Selected(&'s Selection),
 }
 
-impl PartOf<'_> {
+impl<'s> PartOf<'s> {
+    /// What is selected, if it may be less than all.
+    pub(super) const fn selection(self) -> Option<&'s Selection> {
+        match self {
+            Self::All(_) => None,
+            Self::Selected(selection) => Some(selection),
+        }
+    }
+
     /// The plan that the whole must have been committed by.
     pub(super) const fn whole_plan(self) -> Option<Digest> {
         match self {
@@ -238,6 +250,26 @@ impl Split<'_> {
 
     fn refuse(&mut self, index: usize, message: &str) {
         self.findings.push(ErrorKind::ValidationFailed, at_file(index, None), message);
+    }
+}
+
+/// Refuses files without the new folders that they are in: those would be made for them, and could not be made once more.
+fn refuse_without_folder(staged: &[StagedEntry], selected: &[SelectedFile], findings: &mut Findings) {
+    let all = || staged.iter().zip(selected).enumerate();
+    let left = all().filter(|(_, (entry, selected))| {
+        matches!(selected, SelectedFile::Nothing) && matches!(entry.file.change, Change::MakeFolder)
+    });
+    for (_, (folder, _)) in left {
+        let is_in =
+            |entry: &StagedEntry| entry.file.result().is_some_and(|to| to.starts_with(folder.file.path.as_path()));
+        let taken = all().filter(|(_, (entry, selected))| !matches!(selected, SelectedFile::Nothing) && is_in(entry));
+        for (index, _) in taken {
+            let message = format!(
+                "it is in the new folder {}, which is not selected: select that, too",
+                folder.file.path.display()
+            );
+            findings.push(ErrorKind::ValidationFailed, at_file(index, None), message);
+        }
     }
 }
 

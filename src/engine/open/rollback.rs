@@ -7,7 +7,7 @@ use crate::engine::history::search::SearchResult;
 use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::store::state::{Section, StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 
 impl Engine {
     /// Discards an open transaction, which changes no file. Interrupted transactions are recovered first, since one may
@@ -65,7 +65,8 @@ impl Engine {
         match self.committed_open(found, id, |_| false)? {
             SearchResult::Nothing => Ok(()),
             SearchResult::Perhaps(untrusted) => Err(untrusted.is_the_commit(id)),
-            SearchResult::Found(loaded) => Err(was_committed(id, &loaded)),
+            // Its process died before it was closed: what is left of it is opened by a recovery.
+            SearchResult::Found(loaded) => Err(was_committed(id, &loaded).with_next([NextStep::Recover { id: None }])),
         }
     }
 

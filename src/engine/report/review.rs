@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Preview, Report};
-use crate::digest::Digest;
+use crate::digest::{Digest, Digester};
 pub use crate::text::select::TakenRuns;
 
 /// The effect that the commit of an open transaction would have, with the contents of its files.
@@ -44,6 +44,48 @@ pub struct Selection {
     pub files: Vec<SelectedFile>,
     /// True if what is not selected stays open, as a transaction of its own; else it is discarded with the commit.
     pub keeps_rest: bool,
+}
+
+impl Selection {
+    /// Returns whether all of it is selected as it was proposed.
+    pub(crate) fn is_all(&self) -> bool {
+        self.files.iter().all(|file| *file == SelectedFile::Whole)
+    }
+
+    /// The digest of all that was decided on an open transaction, by which the same decision is recognised.
+    pub(crate) fn fingerprint(&self, id: &str) -> Digest {
+        let mut digester = Digester::new();
+        let mut field = |bytes: &[u8]| {
+            // Its length first, so that no field can be taken for a part of the next.
+            digester.update(&(bytes.len() as u64).to_le_bytes());
+            digester.update(bytes);
+        };
+        field(b"selection");
+        field(id.as_bytes());
+        field(self.plan_hash.to_hex().as_bytes());
+        field(&[u8::from(self.keeps_rest)]);
+        for file in &self.files {
+            match file {
+                SelectedFile::Whole => field(b"whole"),
+                SelectedFile::Nothing => field(b"nothing"),
+                SelectedFile::Content(content) => {
+                    field(b"content");
+                    field(content);
+                }
+                SelectedFile::Runs(taken) => {
+                    field(b"runs");
+                    field(&(taken.len() as u64).to_le_bytes());
+                    for TakenRuns { runs, instead } in taken {
+                        field(&(runs.start as u64).to_le_bytes());
+                        field(&(runs.end as u64).to_le_bytes());
+                        field(&[u8::from(instead.is_some())]);
+                        field(instead.as_deref().unwrap_or_default());
+                    }
+                }
+            }
+        }
+        digester.finish()
+    }
 }
 
 /// What of a file is committed.

@@ -11,6 +11,7 @@ use crate::engine::history::search::{SearchFor, SearchResult, having_key};
 use crate::engine::history::stored_report::StoredReport;
 use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::history::{self, Loaded, keys};
+use crate::engine::report::review::Selection;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::store::state::StateLookup;
@@ -115,7 +116,7 @@ impl Engine {
         commit: &Commit<'_>,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
-        let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
+        let Commit { opened, is_gone, plan_hash, selection, is_checked } = *commit;
         // While it is open, what is staged tells whether it still fits the files.
         let loaded = match self.committed_open(found, opened, |untrusted| is_gone && untrusted.id.as_str() > opened)? {
             SearchResult::Found(loaded) => loaded,
@@ -127,6 +128,9 @@ impl Engine {
             SearchResult::Nothing => return Ok(None),
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
+        if let Some(selection) = selection {
+            check_decision(opened, selection, &loaded)?;
+        }
         self.told_again(found, &loaded, is_checked, run).map(Some)
     }
 
@@ -224,6 +228,8 @@ pub(crate) struct Commit<'a> {
     pub is_gone: bool,
     /// The hash of the plan to commit.
     pub plan_hash: Option<Digest>,
+    /// What is to be committed of it; `None` for all.
+    pub selection: Option<&'a Selection>,
     /// True if a check is to decide on it.
     pub is_checked: bool,
 }
@@ -316,6 +322,19 @@ pub(crate) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bo
         return Err(Error::new(ErrorKind::ConcurrentModification, message).with_next([NextStep::PreviewAgain]));
     }
     is_as_seen(expected, found).map_err(|error| error.with_next([NextStep::PreviewAgain]))
+}
+
+/// Verifies that what was committed of an open transaction is what was selected: two people may have decided on it.
+fn check_decision(opened: &str, selection: &Selection, loaded: &Loaded) -> Result<()> {
+    let is_same = loaded.journal.header.request == Some(selection.fingerprint(opened));
+    if is_same || selection.is_all() && loaded.journal.plan_hash() == selection.plan_hash {
+        return Ok(());
+    }
+    let message = format!(
+        "somebody else has decided on {opened} meanwhile: it was committed, as {}, and nothing of this selection was",
+        loaded.id()
+    );
+    Err(Error::new(ErrorKind::ConcurrentModification, message).with_next([NextStep::Status]))
 }
 
 /// Verifies that the plan is the one that a dry run showed.

@@ -116,7 +116,7 @@ pub(in crate::mcp) fn patience(seconds: Option<u64>) -> Duration {
 /// The question, with the files of which there are few.
 fn question(preview: &Preview) -> String {
     let files = &preview.report.files;
-    let mut text = format!("Commit the changes of {} files that were staged in {}?", files.len(), preview.id);
+    let mut text = format!("Commit the changes of {} that were staged in {}?", counted(files.len()), preview.id);
     for file in files.iter().take(NAMED) {
         let _ = write!(text, "\n{} {}", file.operation.as_str(), shown(&file.path));
     }
@@ -124,6 +124,10 @@ fn question(preview: &Preview) -> String {
         let _ = write!(text, "\n… and {} more", files.len() - NAMED);
     }
     text
+}
+
+fn counted(files: usize) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
 /// Waits until somebody has decided, no longer than asked for. What is committed must be what was previewed, if a plan is
@@ -163,10 +167,10 @@ pub(super) fn wait(job: &Job<'_>, id: &str, plan_hash: Option<Digest>, seconds: 
 }
 
 fn pending(job: &Job<'_>, Preview { id, plan_hash, report, .. }: &Preview) -> Error {
-    let files = report.files.len();
+    let files = counted(report.files.len());
     let page = job.page.map_or_else(String::new, |page| format!("; the page to decide on it is {page}"));
     let message = format!(
-        "nothing is written yet: a person has not decided on the open transaction {id}, which changes {files} files by the \
+        "nothing is written yet: a person has not decided on the open transaction {id}, which changes {files} by the \
          plan {plan_hash}{page}"
     );
     let step = Box::new(NextStep::HearDecision { id: id.clone() });

@@ -4,10 +4,12 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use txedit::fs::OsFs;
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::review::{Review, SelectedCommit, SelectedFile, Selection, TakenRuns};
-use txedit::{Error, ErrorKind, Outcome, Result};
+use txedit::{Engine, Error, ErrorKind, Outcome, Result};
 
-use crate::support::workspace::{Workspace, running};
+use crate::support::workspace::{Workspace, running, settings};
 
 /// Five lines to be changed, with lines between them.
 const LINES: &str = "one\nx\ntwo\nx\nthree\nx\nfour\nx\nfive\n";
@@ -119,6 +121,68 @@ fn the_same_answer_is_given_again() {
     assert!(again.report.already_applied);
     assert_eq!(again.rest, first.rest);
     assert_eq!(workspace.read("a"), LINES.replace("two", "TWO"));
+}
+
+#[test]
+fn of_two_who_decide_the_second_is_told_that_nothing_of_theirs_was_committed() {
+    for (first, second, keeps_rest) in [(&[0][..], &[1][..], true), (&[0], &[0], false), (&[0, 1, 2, 3, 4], &[0], true)]
+    {
+        let workspace = Workspace::with(&[("a", LINES)]);
+        let id = workspace.open(&json!({ "files": [upper_case("a")] }));
+        let plan_hash = workspace.review(&id).preview.plan_hash;
+        let commit = |numbers: &[usize], keeps_rest| {
+            let selection = Selection { plan_hash, files: vec![runs(numbers)], keeps_rest };
+            workspace.engine.commit_selected(&id, &selection, None, running())
+        };
+        let done = commit(first, true).unwrap();
+        let (tree, open) = (workspace.tree(), workspace.open_ids());
+        let error = commit(second, keeps_rest).unwrap_err();
+        refused(&error, ErrorKind::ConcurrentModification);
+        assert!(error.message().contains(&done.report.transaction.unwrap()), "{error}");
+        workspace.tree().assert_same(&tree);
+        assert_eq!(workspace.open_ids(), open);
+    }
+}
+
+#[test]
+fn a_file_is_not_selected_without_the_new_folder_that_it_is_in() {
+    let workspace = Workspace::with(&[]);
+    let id = workspace.open(&json!({ "files": [
+        { "file_path": "s", "make_folder": true },
+        { "file_path": "s/f", "content": "x\n" },
+        { "file_path": "g", "content": "x\n" },
+    ]}));
+    let (whole, nothing) = (SelectedFile::Whole, SelectedFile::Nothing);
+    let files = [nothing.clone(), whole.clone(), whole.clone()];
+    refused(&workspace.commit_selected(&id, &files, true).unwrap_err(), ErrorKind::ValidationFailed);
+    assert!(!workspace.path("s").exists() && !workspace.path("g").exists());
+    let rest = workspace.commit_selected(&id, &[nothing.clone(), nothing, whole], true).unwrap().rest.unwrap();
+    workspace.commit(&rest).unwrap();
+    assert_eq!(workspace.read("s/f"), "x\n");
+}
+
+#[test]
+fn a_recovery_opens_what_is_left_of_one_whose_process_died_before_it_was_closed() {
+    let workspace = Workspace::with(&[("a", LINES)]);
+    let id = workspace.open(&json!({ "files": [upper_case("a")] }));
+    let fs = std::sync::Arc::new(FaultFs::new(std::sync::Arc::new(OsFs::new())));
+    // The rename that closes it.
+    let closes = |call: &FaultCall| {
+        call.operation == FaultOperation::Rename && call.path.parent().is_some_and(|parent| parent.ends_with("open"))
+    };
+    fs.add(Rule::fail(1, 5).matching(closes));
+    let engine = Engine::with_fs(fs, workspace.root(), settings()).unwrap();
+    let plan_hash = workspace.review(&id).preview.plan_hash;
+    let selection = Selection { plan_hash, files: vec![runs(&[0])], keeps_rest: true };
+    let done = engine.commit_selected(&id, &selection, None, running()).unwrap();
+    assert!(done.report.warnings.iter().any(|told| told.contains("closing")), "{:?}", done.report.warnings);
+    let status = workspace.engine.status().unwrap();
+    assert!(status.open.is_empty() && status.warnings.iter().any(|told| told.contains(&id)), "{status:?}");
+    assert!(workspace.engine.open_transactions(None).unwrap().is_empty());
+    let rests = workspace.engine.close_committed(running()).unwrap();
+    assert_eq!(workspace.open_ids(), rests);
+    workspace.commit(&rests[0]).unwrap();
+    assert_eq!(workspace.read("a"), LINES.to_uppercase().replace('X', "x"));
 }
 
 #[test]

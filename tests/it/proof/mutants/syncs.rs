@@ -210,7 +210,7 @@ fn the_syncs_of_all_folders_together_are_missed() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 41] = [
+const SYNCS: [(&str, &str, &str); 42] = [
     ("history/keys.rs", "keep", "a_key_that_is_not_durable_before_its_transaction_goes_is_noticed"),
     (
         "state_move.rs",
@@ -249,6 +249,7 @@ const SYNCS: [(&str, &str, &str); 41] = [
     ("history/kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "a_trash_emptied_before_a_sync_is_noticed"),
     ("open/store.rs", "save", "staged_edits_that_are_not_synced_are_noticed"),
+    ("open/store.rs", "become_rest", "a_rest_told_before_its_name_is_durable_is_noticed"),
     ("history/prune.rs", "prune_whole", "a_trash_emptied_before_a_sync_is_noticed"),
     ("recovery/mod.rs", "drop_unswapped", "a_drop_reported_before_it_is_durable_is_noticed"),
     ("recovery/mod.rs", "recover_one", "a_recovery_without_its_first_sync_is_noticed"),
