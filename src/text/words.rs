@@ -22,16 +22,29 @@ pub(crate) fn differing(old: &[u8], new: &[u8]) -> (Places, Places) {
     input.update_after(words(new).map(|word| &new[word]));
     let diff = Diff::compute(Algorithm::Myers, &input);
     let (old_words, new_words): (Places, Places) = (words(old).collect(), words(new).collect());
-    let place = |words: &[Range<usize>], run: &Range<u32>| {
-        let run = &words[run.start as usize..run.end as usize];
+    let place = |text: &[u8], words: &[Range<usize>], run: &Range<u32>, is_alone: bool| {
+        let run = run.start as usize..run.end as usize;
+        let run = &words[if is_alone { whole_lines(text, words, run) } else { run }];
         Some(run.first()?.start..run.last()?.end)
     };
     let (mut of_old, mut of_new) = (Places::new(), Places::new());
     for hunk in diff.hunks() {
-        of_old.extend(place(&old_words, &hunk.before));
-        of_new.extend(place(&new_words, &hunk.after));
+        of_old.extend(place(old, &old_words, &hunk.before, hunk.after.is_empty()));
+        of_new.extend(place(new, &new_words, &hunk.after, hunk.before.is_empty()));
     }
     (in_like_lines(old, &of_old), in_like_lines(new, &of_new))
+}
+
+/// Words that are only in one of the texts, moved on to the beginning of a line where they are the same ones there: lines that
+/// are new as a whole say nothing of the line in front of them.
+fn whole_lines(text: &[u8], words: &[Range<usize>], run: Range<usize>) -> Range<usize> {
+    let word = |at: usize| words.get(at).map(|word| &text[word.clone()]);
+    let starts_line = |at: usize| at == 0 || word(at - 1) == Some(b"\n");
+    let mut moved = run.clone();
+    while !starts_line(moved.start) && word(moved.start) == word(moved.end) {
+        moved = moved.start + 1..moved.end + 1;
+    }
+    if starts_line(moved.start) { moved } else { run }
 }
 
 /// The parts of these places that are in lines of which less than half differs.

@@ -51,7 +51,8 @@ pub(super) fn edit(text: &[u8], path: &Path, asking: &mut Asking) -> Result<Edit
 
 /// The end of a name, if it is a plain one: an editor is told no more of it.
 fn extension(path: &Path) -> String {
-    let plain = path.extension().and_then(OsStr::to_str).filter(|end| end.chars().all(|c| c.is_ascii_alphanumeric()));
+    let is_plain = |end: &&str| !end.is_empty() && end.chars().all(|c| c.is_ascii_alphanumeric());
+    let plain = path.extension().and_then(OsStr::to_str).filter(is_plain);
     plain.map_or_else(String::new, |end| format!(".{end}"))
 }
 
