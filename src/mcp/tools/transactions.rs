@@ -18,9 +18,8 @@ pub(super) static STAGE_EDITS: Definition = Definition {
     title: "Stage edits of an open transaction",
     toolset: Toolset::Transactions,
     description: "Collect edits over several calls without changing a file: opens a transaction, or adds to the one \
-                  of transaction_id; later edits see what is staged. Use it for work in steps that is previewed and \
-                  then committed or dropped as a whole; not for the edits of one call: use multi_edit_files. \
-                  Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \"edits\": [{\"old_string\": \"a\", \
+                  of transaction_id; later edits see what is staged. Use it for work in steps; not for the edits of one \
+                  call: use multi_edit_files. Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \"edits\": [{\"old_string\": \"a\", \
                   \"new_string\": \"b\"}]}]}",
     writes: true,
     idempotent: false,
@@ -58,7 +57,7 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
     name: "preview_transaction",
     title: "Preview an open transaction",
     toolset: Toolset::Transactions,
-    description: "Show the diff of all that is staged, the hashes, and the plan_hash of exactly that. Use it before \
+    description: "Show the diff of all that is staged, its hashes, and its plan_hash. Use it before \
                   commit_transaction; not for committed transactions. Example: {\"transaction_id\": \
                   \"20260101T120000Z-…\"}",
     writes: false,
@@ -90,9 +89,8 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
     title: "Commit an open transaction",
     toolset: Toolset::Transactions,
     description: "Write all that is staged, all or nothing; with plan_hash exactly what the preview showed. A file \
-                  that changed meanwhile in other lines keeps both changes (rebased), else it is refused and stays \
-                  open. Sending it again is safe. Example: {\"transaction_id\": \
-                  \"20260101T120000Z-…\"}",
+                  that changed meanwhile in other lines keeps both changes (rebased), else all of it stays open. Use \
+                  it last; sending it again is safe. Example: {\"transaction_id\": \"20260101T120000Z-…\"}",
     writes: true,
     idempotent: true,
     input: schema::input::<CommitTransaction>,
@@ -142,7 +140,7 @@ pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
     name: "rollback_transaction",
     title: "Drop an open transaction",
     toolset: Toolset::Transactions,
-    description: "Drop all that is staged; no file was changed by it. Use it to give up an open transaction; not \
+    description: "Drop all that is staged. Use it to give up an open transaction; not \
                   for a committed one: use undo_transaction. Example: {\"transaction_id\": \"20260101T120000Z-…\"}",
     writes: true,
     idempotent: false,

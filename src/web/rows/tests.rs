@@ -71,7 +71,7 @@ fn what_is_not_seen_is_escaped() {
     let lines = changed("a\n", "\u{202e}a\u{200b}\tb\u{1}\n");
     assert_eq!(all(&lines, DiffView::Unified)[1], "+1 \\u{202e}a\\u{200b}\tb\\u{1}");
     // A line break of another kind is shown where it is the difference.
-    assert_eq!(all(&changed("a\nb\n", "a\r\nb\n"), DiffView::Unified)[1], "+1 a[\\r]");
+    assert_eq!(all(&changed("a word\nb\n", "a word\r\nb\n"), DiffView::Unified)[1], "+1 a word[\\r]");
     assert_eq!(all(&changed("a\r\nb\r\n", "a\r\nc\r\n"), DiffView::Unified)[2], "+2 c");
     let mangled = ChangedLines::new(Vec::new(), b"\xff\n".to_vec(), &[(0..0, 0..2)]);
     assert_eq!(all(&mangled, DiffView::Unified), ["+1 \u{fffd}"]);
