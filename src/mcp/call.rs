@@ -39,29 +39,36 @@ pub(super) async fn run(
     arguments: Arguments,
     context: &RequestContext<RoleServer>,
 ) -> ToolAnswer {
-    let answer = run_once(shared, (connection, None), tool, arguments.clone(), context).await;
-    if answer.code != Some(ErrorKind::ApprovalPending.code()) || !elicit::is_possible(context) {
+    let can_ask = elicit::is_possible(context);
+    let person = Person { said: None, can_ask };
+    let answer = run_once(shared, (connection, person), tool, arguments.clone(), context).await;
+    if answer.code != Some(ErrorKind::ApprovalPending.code()) || !can_ask {
         return answer;
     }
     let id = arguments.get("transaction_id").and_then(Value::as_str).unwrap_or_default();
     let patience = patience(arguments.get("wait_seconds").and_then(Value::as_u64));
     let Some(question) = shared.asked.question(id) else { return answer };
-    let said = tokio::select! {
-        said = elicit::ask(context, &question, patience) => said,
-        () = context.ct.cancelled() => None,
-        () = shared.stop.cancelled() => None,
+    let asked = tokio::select! {
+        asked = elicit::ask(context, &question, patience) => asked,
+        () = context.ct.cancelled() => return answer,
+        () = shared.stop.cancelled() => return answer,
     };
-    match said {
-        Some(said) => run_once(shared, (connection, Some(said)), tool, arguments, context).await,
-        None => answer,
-    }
+    let person = match asked {
+        // In any case once more: somebody may have decided elsewhere meanwhile.
+        Ok(said) => Person { said, can_ask },
+        Err(error) => {
+            tracing::warn!("the client does not ask its person: {error}");
+            Person { said: None, can_ask: false }
+        }
+    };
+    run_once(shared, (connection, person), tool, arguments, context).await
 }
 
 /// Runs `tool`, after a person said what is to be done, if one was asked. If the caller goes away, the engine call continues:
 /// it stops before the first swap or finishes.
 async fn run_once(
     shared: &Arc<ServerState>,
-    (connection, said): (u64, Option<PersonSaid>),
+    (connection, person): (u64, Person),
     tool: &'static Definition,
     arguments: Arguments,
     context: &RequestContext<RoleServer>,
@@ -81,7 +88,6 @@ async fn run_once(
         let session = session_name(idle::session_of(context).as_deref(), || shared.session(connection));
         let steps = token.is_some().then_some(steps);
         let observer = ProgressSender { steps, last: Mutex::new(None), client, session };
-        let person = Person { said, can_ask: elicit::is_possible(context) };
         move || {
             let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
             let answer = work(&shared, (connection, person), tool, arguments, run);
@@ -116,6 +122,7 @@ async fn run_once(
 }
 
 /// The person behind a client.
+#[derive(Debug, Clone, Copy)]
 struct Person {
     /// What they said.
     said: Option<PersonSaid>,

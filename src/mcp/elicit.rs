@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{CustomRequest, ServerRequest};
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, ServiceError};
 use serde_json::{Value, json};
 
 use super::tools::{PersonSaid, Question};
@@ -15,12 +15,12 @@ pub(super) fn is_possible(context: &RequestContext<RoleServer>) -> bool {
     elicitation.is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-/// What the person says; `None` if they do not decide, or not in time.
+/// What the person says; `None` if they do not decide, or not in time. An error says that the client does not ask them.
 pub(super) async fn ask(
     context: &RequestContext<RoleServer>,
     question: &Question,
     patience: Duration,
-) -> Option<PersonSaid> {
+) -> Result<Option<PersonSaid>, ServiceError> {
     let form = json!({
         "message": question.text,
         "requestedSchema": {
@@ -35,15 +35,10 @@ pub(super) async fn ask(
     });
     // By its name: the types for it bring a parser of addresses along.
     let request = ServerRequest::CustomRequest(CustomRequest::new("elicitation/create", Some(form)));
-    let answer = match tokio::time::timeout(patience, context.peer.send_request(request)).await {
-        Ok(Ok(answer)) => serde_json::to_value(&answer).unwrap_or_default(),
-        Ok(Err(error)) => {
-            tracing::warn!("the client did not ask: {error}");
-            return None;
-        }
-        Err(_) => return None,
-    };
-    said(&answer, question)
+    match tokio::time::timeout(patience, context.peer.send_request(request)).await {
+        Ok(answer) => Ok(said(&serde_json::to_value(answer?).unwrap_or_default(), question)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Only the very word counts for yes.

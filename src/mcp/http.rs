@@ -132,9 +132,7 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
 /// The page on which people review open transactions, and its token: whoever calls the tools cannot decide in a person's place.
 /// It has guards of its own as well: no other page may call it.
 fn page_of(shared: &Arc<ServerState>, http: &Http, address: SocketAddr, words: StepWords) -> Result<(Router, String)> {
-    let Some((token, text)) = BearerToken::random() else {
-        return Err(Error::new(ErrorKind::UnknownError, "the system has no random bytes for a token"));
-    };
+    let (token, text) = BearerToken::random()?;
     let options = PageOptions {
         path: REVIEW,
         token,

@@ -37,17 +37,14 @@ mod toolsets;
 mod uri;
 
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{os, threads};
+use crate::error::Result;
 use crate::limits;
+use crate::web::runtime::{EndSignals, runtime};
 use crate::wire::hints::StepWords;
 use shared::ServerState;
 
@@ -130,19 +127,7 @@ pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     for workspace in shared.workspaces() {
         shared.check_delegates(&workspace.engine)?;
     }
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS);
-    if !threads::may_start(workers + 1) {
-        let message =
-            "the system does not let the server start its threads; raise the limit on processes (`ulimit -u`)";
-        return Err(Error::new(ErrorKind::UnknownError, message));
-    }
-    let runtime = Builder::new_multi_thread()
-        .enable_all()
-        .worker_threads(workers)
-        // The first thread for calls never ends, so calls can wait even where no other thread can be started.
-        .thread_keep_alive(Duration::MAX)
-        .build()
-        .map_err(|e| Error::io("start", "the threads of the server", e))?;
+    let runtime = runtime(WORKERS)?;
     let done = runtime.block_on(serve(Arc::new(shared)));
     // A thread that waits for more input would keep the runtime alive for ever.
     runtime.shutdown_background();
@@ -160,15 +145,10 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
     });
     tokio::spawn(commit_watch::keep_telling(Arc::clone(&shared)));
     let stop = shared.stop.clone();
-    let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let ignores_hang_up = os::ignores_hang_up();
+    let mut signals = EndSignals::watch()?;
     let asked = async {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hang_up.recv(), if !ignores_hang_up => {}
+            () = signals.received() => {}
             // The input has ended.
             () = stop.cancelled() => {}
         }

@@ -16,6 +16,7 @@ mod news;
 mod review;
 mod routes;
 mod rows;
+pub(crate) mod runtime;
 mod serve;
 mod state;
 mod token;

@@ -1,21 +1,18 @@
 //! The server of the page alone, on this machine, until a signal ends it.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connections::accept;
+use super::runtime::{EndSignals, runtime};
 use super::{BearerToken, EngineSource, PageOptions, ReviewPage, router};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{os, threads};
+use crate::error::{Error, Result};
 use crate::wire::hints::StepWords;
 
 /// The time that a shutdown waits for calls past their first swap.
@@ -41,22 +38,8 @@ pub(crate) struct Served {
 /// The token is the fragment of the address: a browser sends that to no server and in no `Referer`, and the page takes it out
 /// of the address as soon as it has read it.
 pub(crate) fn run(served: Served, announce: &dyn Fn(&str) -> Result<()>) -> Result<()> {
-    let Some((token, text)) = BearerToken::random() else {
-        return Err(Error::new(ErrorKind::UnknownError, "the system has no random bytes for a token"));
-    };
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS);
-    if !threads::may_start(workers + 1) {
-        let message =
-            "the system does not let the server start its threads; raise the limit on processes (`ulimit -u`)";
-        return Err(Error::new(ErrorKind::UnknownError, message));
-    }
-    let runtime = Builder::new_multi_thread()
-        .enable_all()
-        .worker_threads(workers)
-        // The first thread for calls never ends, so calls can wait even where no other thread can be started.
-        .thread_keep_alive(Duration::MAX)
-        .build()
-        .map_err(|e| Error::io("start", "the threads of the server", e))?;
+    let (token, text) = BearerToken::random()?;
+    let runtime = runtime(WORKERS)?;
     let done = runtime.block_on(serve(served, token, &|address| announce(&format!("http://{address}/#{text}"))));
     runtime.shutdown_background();
     done
@@ -66,10 +49,7 @@ async fn serve(served: Served, token: BearerToken, announce: &dyn Fn(SocketAddr)
     let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, served.port));
     let listener = TcpListener::bind(asked).await.map_err(|e| Error::io("listen on", asked.to_string(), e))?;
     let address = listener.local_addr().map_err(|e| Error::io("listen on", asked.to_string(), e))?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(|e| Error::io("watch", "the signals", e))?;
-    let ignores_hang_up = os::ignores_hang_up();
+    let mut signals = EndSignals::watch()?;
     let options = PageOptions {
         path: "",
         token,
@@ -85,9 +65,7 @@ async fn serve(served: Served, token: BearerToken, announce: &dyn Fn(SocketAddr)
     tokio::pin!(accepting);
     tokio::select! {
         () = &mut accepting => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hang_up.recv(), if !ignores_hang_up => {}
+        () = signals.received() => {}
     }
     stop.cancel();
     running.close();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::{Error, ErrorKind, Result};
+
 /// A bearer token. It never appears in a log or a message.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BearerToken(blake3::Hash);
@@ -17,12 +19,13 @@ impl BearerToken {
         (text.len() >= Self::MIN_CHARS).then(|| Self(blake3::hash(text.as_bytes())))
     }
 
-    /// A new token of 256 bits, and the text that a caller sends; `None` where the system has no random bytes.
-    pub(crate) fn random() -> Option<(Self, String)> {
+    /// A new token of 256 bits, and the text that a caller sends.
+    pub(crate) fn random() -> Result<(Self, String)> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).ok()?;
+        getrandom::fill(&mut bytes)
+            .map_err(|_| Error::new(ErrorKind::UnknownError, "the system has no random bytes for a token"))?;
         let text = blake3::Hash::from_bytes(bytes).to_hex().to_string();
-        Some((Self::new(&text)?, text))
+        Ok((Self(blake3::hash(text.as_bytes())), text))
     }
 
     /// True if an `Authorization` header carries this token. The time of comparing digests reveals nothing about the

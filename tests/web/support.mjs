@@ -10,6 +10,10 @@ import { chromium } from "playwright-core";
 
 export const [BINARY, BROWSER, SHOTS] = process.argv.slice(2);
 
+const servers = [];
+// After a failure, too.
+process.on("exit", () => servers.forEach((server) => server.kill()));
+
 export class Workspace {
   constructor(files) {
     this.root = mkdtempSync(join(tmpdir(), "txedit-web-"));
@@ -40,6 +44,7 @@ export class Workspace {
   async serve(options = []) {
     const env = { ...process.env, XDG_CONFIG_HOME: this.root };
     this.server = spawn(BINARY, ["--root", this.root, "--durability", "process", "review", "--web", ...options], { env, stdio: ["ignore", "pipe", "ignore"] });
+    servers.push(this.server);
     const [line] = await new Promise((resolve) => createInterface(this.server.stdout).once("line", (line) => resolve([line])));
     return line;
   }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
     };
     if args.plan {
         let plan = engine.recover(id, how)?;
-        return Ok(answer(&plan, &plan, args)?);
+        return Ok(answer(&plan, &plan, Vec::new(), args)?);
     }
     // A recovery can be interrupted and started again at any point; but a user who runs it wants it finished.
     let _deferred = signals::cancel_token()?;
@@ -48,10 +48,7 @@ pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer,
         plan.push(planned.clone());
     })?;
     let left = engine.close_committed(Run::default())?;
-    let left = left
-        .iter()
-        .map(|rest| format!("what was not selected of a transaction that was committed in part is open: {rest}"));
-    Ok(answer(&plan, &done, args)?.noting(left))
+    Ok(answer(&plan, &done, left, args)?)
 }
 
 fn decision(args: &DecisionArgs) -> Decision {
@@ -63,11 +60,15 @@ fn decision(args: &DecisionArgs) -> Decision {
     }
 }
 
-fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<Answer> {
+fn answer(plan: &[Recovered], done: &[Recovered], opened: Vec<String>, args: &RecoverArgs) -> Result<Answer> {
     let plan_only = args.plan;
     let mut text: String = done.iter().map(|one| describe(one, plan_only)).collect();
-    if done.is_empty() {
+    if done.is_empty() && opened.is_empty() {
         text.push_str("nothing to recover\n");
+    }
+    for rest in &opened {
+        let _ =
+            writeln!(text, "{} is open: what is left of a transaction that was committed in part", styled(NAME, rest));
     }
     // A user who names a transaction wants it finished.
     let is_open = |one: &Recovered| {
@@ -85,7 +86,7 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
         exit::DONE
     };
     let views = |some: &[Recovered]| Recovery::new(some, next_step::words).recovered;
-    let json = RecoverJson { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
+    let json = RecoverJson { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)), opened };
     let acted =
         done.iter().filter(|one| !plan_only && !matches!(one.action, RecoveryAction::Left | RecoveryAction::Running));
     let acted: Vec<_> = acted.map(|one| format!("{} {}", one.action.as_str().replace('_', " "), one.id)).collect();
@@ -101,6 +102,9 @@ pub(super) struct RecoverJson {
     /// Absent if nothing was to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<Vec<wire::history::RecoveredJson>>,
+    /// The open transactions that are left of others, which were committed in part and not closed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    opened: Vec<String>,
 }
 
 /// Returns whether the file does not become old when a recovery goes back from the state in which it was found. What is

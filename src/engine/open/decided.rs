@@ -8,8 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::is_id;
 
 impl Engine {
-    /// The commit that an open transaction became, by whomever; `None` while it is open. An error says that it was discarded,
-    /// or has lapsed. Nothing is written, whether it fails or not.
+    /// The commit that an open transaction became, by whomever; `None` while it is open, or still to be
+    /// [closed](Self::close_committed). An error says that it was discarded, or has lapsed. Nothing is written, whether it fails
+    /// or not.
     pub fn decided(&self, id: &str, run: Run<'_>) -> Result<Option<SelectedCommit>> {
         let found = self.found()?;
         let state = found.trusted(&self.workspace)?.ok_or_else(|| self.unknown(id))?.clone();

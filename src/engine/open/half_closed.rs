@@ -1,9 +1,9 @@
 //! Open transactions whose process died between their commit and their closing.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use super::{close_committed, store};
+use super::{close_committed, is_gone, store};
 use crate::engine::history::search::SearchFor;
 use crate::engine::history::untrusted::UntrustedTransaction;
 use crate::engine::store::state::StateLookup;
@@ -12,14 +12,19 @@ use crate::error::Result;
 use crate::journal::Header;
 
 impl Engine {
-    /// Closes open transactions that are committed already; returns those that were left of them, which are open.
+    /// Closes open transactions that are committed already; returns those that were left of them, which are open. On failure
+    /// some may be closed, and the same call closes the others.
     pub fn close_committed(&self, run: Run<'_>) -> Result<Vec<String>> {
         let found = self.found()?;
         let Some(state) = found.trusted(&self.workspace)?.cloned() else { return Ok(Vec::new()) };
         let mut rests = Vec::new();
         for id in self.half_closed(&found, store::list(&state)?.into_iter().map(|(id, _)| id))? {
-            let opened = store::open(&state, &id, self.patience(run))?;
-            rests.extend(close_committed(&state, opened)?);
+            match store::open(&state, &id, self.patience(run)) {
+                Ok(opened) => rests.extend(close_committed(&state, opened)?),
+                // Another process was about to close it.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(rests)
     }
@@ -29,8 +34,8 @@ impl Engine {
         &self,
         found: &StateLookup,
         ids: impl Iterator<Item = String>,
-    ) -> Result<HashSet<String>> {
-        let mut ids: HashSet<String> = ids.collect();
+    ) -> Result<BTreeSet<String>> {
+        let mut ids: BTreeSet<String> = ids.collect();
         if ids.is_empty() {
             return Ok(ids);
         }

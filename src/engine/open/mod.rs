@@ -19,6 +19,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use super::history::trash::{self, Goes};
+use super::report::review::SelectedCommit;
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
@@ -53,18 +54,15 @@ struct CommitAttempt<'c> {
 }
 
 /// Closes a committed open transaction. The commit stands even if this fails: a warning says so, and the open
-/// transaction expires, or is closed when it is committed once more. `rest` becomes the one that what is left stays in.
-fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report, rest: &mut Option<String>) -> Report {
+/// transaction expires, or is closed by a recovery or when it is committed once more.
+fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> SelectedCommit {
     let id = opened.id.clone();
-    match close_committed(state, opened) {
-        Ok(opened) => *rest = opened,
-        Err(error) => {
-            report
-                .warnings
-                .push(format!("committed, but closing the open transaction {id} failed: {}", error.message()));
-        }
-    }
-    report
+    let rest = close_committed(state, opened).unwrap_or_else(|error| {
+        let warning = format!("committed, but closing the open transaction {id} failed: {}", error.message());
+        report.warnings.push(warning);
+        None
+    });
+    SelectedCommit { report, rest }
 }
 
 /// Closes a committed open transaction; returns the one that what is left of it stays in.
@@ -123,16 +121,15 @@ impl Engine {
         Ok(self.commit_some(id, PartOf::All(plan_hash), check, run)?.report)
     }
 
-    /// `rest` becomes the open transaction that what is not committed stays in.
     fn commit_opened(
         &self,
         id: &str,
         part: PartOf<'_>,
         check: Option<Check>,
-        (found, rest): (&mut StateLookup, &mut Option<String>),
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
-    ) -> Result<Report> {
+    ) -> Result<SelectedCommit> {
         let (is_checked, plan_hash) = (self.is_checked(check.as_ref()), part.whole_plan());
         let again = |found: &StateLookup, is_gone| {
             self.committed_again(
@@ -144,14 +141,13 @@ impl Engine {
         let (state, mut opened) = match self.opened(found, id, run) {
             Err(error) if is_gone(&error) => {
                 let report = again(found, error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error)?;
-                *rest = self.rest_of(found, id)?;
-                return Ok(report);
+                return Ok(SelectedCommit { report, rest: self.rest_of(found, id)? });
             }
             other => other?,
         };
         if let Some(report) = again(found, false)? {
             // An earlier process died between the commit and the closing.
-            return Ok(closed(&state, opened, report, rest));
+            return Ok(closed(&state, opened, report));
         }
         let OpenedPart { entries, plan_hash, fingerprint } = self.part((&state, &mut opened), part, found, run)?;
         let request = Request { check, ..request_of(&opened, Vec::new()) };
@@ -164,7 +160,7 @@ impl Engine {
             self.commit_once(&opened, entries.clone(), commit_attempt, found, warnings, run)
         };
         let report = self.try_again(request.check.as_ref(), attempt, |_| is_settled.get(), run)?;
-        Ok(closed(&state, opened, report, rest))
+        Ok(closed(&state, opened, report))
     }
 
     /// Makes one attempt.

@@ -56,10 +56,12 @@ impl Engine {
         self.check_allowed(check.as_ref())?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
-        let mut rest = None;
-        let committed = self.commit_opened(id, part, check, (&mut found, &mut rest), &mut warnings, run);
-        let committed = committed.map_err(|error| or_mend(id, failed.in_front_of(error)));
-        Ok(SelectedCommit { report: telling(committed, warnings)?, rest })
+        let committed = self.commit_opened(id, part, check, &mut found, &mut warnings, run);
+        let (report, rest) = match committed {
+            Ok(SelectedCommit { report, rest }) => (Ok(report), rest),
+            Err(error) => (Err(or_mend(id, failed.in_front_of(error))), None),
+        };
+        Ok(SelectedCommit { report: telling(report, warnings)?, rest })
     }
 
     /// What is committed, as it fits the files now; the rest is stored with the open transaction.

@@ -1,5 +1,7 @@
 //! Shows the contents of an open transaction, for somebody who decides on each of its changes.
 
+use std::collections::HashMap;
+
 use super::compose::StagedEntry;
 use super::store::OpenedFolder;
 use super::{entries_of, request_of, settle};
@@ -11,6 +13,7 @@ use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::engine::{Engine, Run};
 use crate::error::Result;
 use crate::index::FileIndex;
+use crate::plan::Entry;
 use crate::request::{Change, FileRequest, IfExists, Request};
 use crate::text::diff;
 
@@ -83,9 +86,15 @@ impl Engine {
         let (prepared, mut reports) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
         settle::tell(&mut reports, rebased);
         let patch = self.patch_if_wanted(&prepared, &reports, run)?;
-        let is_wanted = |file: usize| wanted.is_none_or(|wanted| wanted.contains(&file));
-        for (index, file) in request.files.iter().enumerate().filter(|(index, _)| is_wanted(*index)) {
-            each(index, self.reviewed_file(&prepared, FileIndex(index), file, run)?);
+        let all: Vec<usize> = (0..request.files.len()).collect();
+        let mut entries: HashMap<FileIndex, Vec<&Entry>> = HashMap::new();
+        for entry in &prepared.plan.entries {
+            entry.asked_by.into_iter().for_each(|file| entries.entry(file).or_default().push(entry));
+        }
+        for index in wanted.unwrap_or(&all).iter().copied() {
+            let Some(file) = request.files.get(index) else { continue };
+            let entries = entries.get(&FileIndex(index)).map(Vec::as_slice).unwrap_or_default();
+            each(index, self.reviewed_file(&prepared, entries, file, run)?);
         }
         let report = Report { dry_run: true, files: reports, warnings, patch, ..Report::default() };
         let preview =
@@ -93,18 +102,17 @@ impl Engine {
         Ok((staged, request.files, preview))
     }
 
-    /// The contents of one file of the request.
+    /// The contents of one file of the request, which asked for these entries.
     fn reviewed_file(
         &self,
         prepared: &Prepared,
-        index: FileIndex,
+        entries: &[&Entry],
         file: &FileRequest,
         run: Run<'_>,
     ) -> Result<ReviewedFile> {
         let is_written = matches!(file.change, Change::Write { .. });
         let mut reviewed = ReviewedFile { is_written, ..ReviewedFile::default() };
-        let entries = prepared.plan.entries.iter().filter(|entry| entry.asked_by == Some(index));
-        let (mut is_text, mut count) = (true, 0);
+        let mut is_text = true;
         for entry in entries {
             let (before, after) = sides(entry);
             // Of a move onto another file, what moves.
@@ -119,7 +127,6 @@ impl Engine {
                 reviewed.mode_after = (!after.state.is_link()).then_some(after.state.mode);
             }
             is_text &= before.zip(after).is_some_and(|(before, after)| !before.is_link() && !after.state.is_link());
-            count += 1;
         }
         let stays = matches!(
             file.change,
@@ -128,7 +135,7 @@ impl Engine {
         if let (Some(before), Some(after)) = (&reviewed.before, &reviewed.after)
             && is_text
             && stays
-            && count == 1
+            && entries.len() == 1
             // UTF-16 has no lines of bytes.
             && !before.contains(&0)
             && !after.contains(&0)

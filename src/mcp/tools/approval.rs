@@ -92,18 +92,20 @@ impl AskedPeople {
             return ApprovalJson { rest, ..ApprovalJson::default() };
         };
         let named = |path: &PathBuf| text(&job.engine.root().join(path));
-        let (mut left_out, mut changed) = (Vec::new(), Vec::new());
+        let (mut left_out, mut changed, mut is_known) = (Vec::new(), Vec::new(), true);
         for (path, staged) in &asked.files {
-            match report.files.iter().find(|file| file.path.as_path() == path.as_path()) {
-                None => left_out.push(named(path)),
-                // If it was changed since, what was committed is not told.
-                Some(file) if file.extras.in_place == Some(true) && file.hash_after != *staged => {
-                    changed.push(named(path));
-                }
-                Some(_) => {}
+            let committed: Vec<_> = report.files.iter().filter(|file| file.path.as_path() == path.as_path()).collect();
+            if committed.is_empty() {
+                left_out.push(named(path));
+            } else if committed.iter().any(|file| file.extras.in_place == Some(false)) {
+                // Somebody has changed it since: what was committed is not told.
+                is_known = false;
+            } else if committed.iter().all(|file| file.hash_after != *staged) {
+                changed.push(named(path));
             }
         }
-        let as_staged = Some(left_out.is_empty() && changed.is_empty());
+        let is_other = !left_out.is_empty() || !changed.is_empty();
+        let as_staged = (is_other || is_known).then_some(!is_other);
         ApprovalJson { as_staged, left_out, changed, rest }
     }
 }
@@ -146,6 +148,8 @@ pub(super) fn wait(job: &Job<'_>, id: &str, plan_hash: Option<Digest>, seconds: 
         None => {}
     }
     let until = Instant::now() + patience(seconds);
+    // Whoever decided may have died before it was closed.
+    job.engine.close_committed(job.run)?;
     if let Some(commit) = job.engine.decided(id, job.run)? {
         return Ok(approved(job, id, &commit));
     }

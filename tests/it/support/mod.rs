@@ -3,6 +3,7 @@
 pub(crate) mod mounts;
 #[cfg(feature = "cli")]
 pub(crate) mod schema;
+pub(crate) mod selected;
 pub(crate) mod sources;
 pub(crate) mod workspace;
 

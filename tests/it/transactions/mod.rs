@@ -11,3 +11,16 @@ mod panics;
 mod parts;
 mod programs;
 mod staged_links;
+
+use txedit::error::Detail;
+use txedit::{Error, ErrorKind, Outcome};
+
+/// It was refused for this reason alone, and nothing was changed.
+#[track_caller]
+fn refused(error: &Error, kind: ErrorKind) {
+    let kinds: Vec<ErrorKind> = match error.details() {
+        Detail::Findings(findings) => findings.iter().map(|finding| finding.kind).collect(),
+        _ => vec![error.kind()],
+    };
+    assert_eq!((kinds, error.outcome()), (vec![kind], Outcome::Unchanged), "{error}");
+}

@@ -4,12 +4,12 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::fs::OsFs;
-use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::review::{Review, SelectedCommit, SelectedFile, Selection, TakenRuns};
-use txedit::{Engine, Error, ErrorKind, Outcome, Result};
+use txedit::{ErrorKind, Outcome, Result};
 
-use crate::support::workspace::{Workspace, running, settings};
+use super::refused;
+use crate::support::selected::{commit_without_closing, runs};
+use crate::support::workspace::{Workspace, running};
 
 /// Five lines to be changed, with lines between them.
 const LINES: &str = "one\nx\ntwo\nx\nthree\nx\nfour\nx\nfive\n";
@@ -34,19 +34,6 @@ fn upper_case(path: &str) -> Value {
     let edit = |word: &str| json!({ "old_string": word, "new_string": word.to_uppercase() });
     let edits = ["one", "two", "three", "four", "five"].map(edit);
     json!({ "file_path": path, "edits": edits })
-}
-
-fn runs(numbers: &[usize]) -> SelectedFile {
-    SelectedFile::Runs(numbers.iter().map(|run| TakenRuns { runs: *run..run + 1, instead: None }).collect())
-}
-
-#[track_caller]
-fn refused(error: &Error, kind: ErrorKind) {
-    let kinds: Vec<ErrorKind> = match error.details() {
-        txedit::error::Detail::Findings(findings) => findings.iter().map(|finding| finding.kind).collect(),
-        _ => vec![error.kind()],
-    };
-    assert_eq!((kinds, error.outcome()), (vec![kind], Outcome::Unchanged), "{error}");
 }
 
 #[test]
@@ -165,16 +152,7 @@ fn a_file_is_not_selected_without_the_new_folder_that_it_is_in() {
 fn a_recovery_opens_what_is_left_of_one_whose_process_died_before_it_was_closed() {
     let workspace = Workspace::with(&[("a", LINES)]);
     let id = workspace.open(&json!({ "files": [upper_case("a")] }));
-    let fs = std::sync::Arc::new(FaultFs::new(std::sync::Arc::new(OsFs::new())));
-    // The rename that closes it.
-    let closes = |call: &FaultCall| {
-        call.operation == FaultOperation::Rename && call.path.parent().is_some_and(|parent| parent.ends_with("open"))
-    };
-    fs.add(Rule::fail(1, 5).matching(closes));
-    let engine = Engine::with_fs(fs, workspace.root(), settings()).unwrap();
-    let plan_hash = workspace.review(&id).preview.plan_hash;
-    let selection = Selection { plan_hash, files: vec![runs(&[0])], keeps_rest: true };
-    let done = engine.commit_selected(&id, &selection, None, running()).unwrap();
+    let done = commit_without_closing(workspace.root(), &id, vec![runs(&[0])]);
     assert!(done.report.warnings.iter().any(|told| told.contains("closing")), "{:?}", done.report.warnings);
     let status = workspace.engine.status().unwrap();
     assert!(status.open.is_empty() && status.warnings.iter().any(|told| told.contains(&id)), "{status:?}");

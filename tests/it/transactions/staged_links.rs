@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
+use txedit::ErrorKind;
 use txedit::report::Operation;
-use txedit::{Error, ErrorKind, Outcome};
 
+use super::refused;
 use crate::support::workspace::Workspace;
 
 /// A file, a symlink to it, one to a folder with a file, and an empty folder.
@@ -46,15 +47,6 @@ fn deletes(path: &str) -> Value {
 
 fn creates(path: &str) -> Value {
     json!({ "file_path": path, "content": "new\n" })
-}
-
-#[track_caller]
-fn refused(error: &Error, kind: ErrorKind) {
-    let kinds: Vec<ErrorKind> = match error.details() {
-        txedit::error::Detail::Findings(findings) => findings.iter().map(|finding| finding.kind).collect(),
-        _ => vec![error.kind()],
-    };
-    assert_eq!((kinds, error.outcome()), (vec![kind], Outcome::Unchanged), "{error}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use txedit::{ErrorKind, NextStep, Outcome, RecoverOptions};
 use super::Workspace;
 use super::interrupted::{contents, killed_with};
 use crate::support::is_without;
+use crate::support::selected::{commit_without_closing, runs};
 use crate::support::workspace::{Workspace as InProcess, running};
 
 const EIO: i32 = 5;
@@ -332,4 +333,27 @@ fn where_a_file_is_written_in_each_swap_the_way_out_is_named() {
     assert_eq!(error.next_steps(), [NextStep::Decide { id: id.clone(), can_finish: false }], "{error}");
     here.run(&["recover", &id, "--back"]).exits(0);
     assert_eq!(contents(&here), ["old"; 5]);
+}
+
+#[test]
+fn a_recovery_tells_what_is_left_of_a_transaction_that_was_committed_in_part_and_not_closed() {
+    let here = Workspace::new();
+    here.write("a", "one\nx\nx\nx\nx\nx\nx\ntwo\n").write(
+        "plan.json",
+        &json!({ "files": [{ "file_path": "a", "edits": [
+            { "old_string": "one", "new_string": "1" }, { "old_string": "two", "new_string": "2" },
+        ]}]})
+        .to_string(),
+    );
+    let staged = here.run(&["stage", "plan.json", "--json"]).exits(0).json();
+    let id = staged["transaction_id"].as_str().unwrap();
+    commit_without_closing(&here.path(), id, vec![runs(&[0])]);
+    let refused = here.run(&["preview", id, "--json"]).exits(2).json();
+    assert!(refused["recovery_hint"].as_str().unwrap().contains("recover"), "{refused}");
+    let recovered = here.run(&["recover", "--json"]).exits(0).json();
+    let rest = recovered["opened"][0].as_str().unwrap();
+    here.run(&["commit", rest]).exits(0);
+    let text = fs::read_to_string(here.path().join("a")).unwrap();
+    assert!(text.starts_with("1\n") && text.ends_with("\n2\n"), "{text}");
+    assert_eq!(here.run(&["recover"]).exits(0).stdout, "nothing to recover\n");
 }

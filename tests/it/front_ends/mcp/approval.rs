@@ -8,6 +8,7 @@ use txedit::review::{SelectedFile, Selection, TakenRuns};
 use txedit::{Engine, Run};
 
 use super::{Root, Session};
+use crate::support::selected::{commit_without_closing, runs};
 
 const TEXT: &str = "one\nx\nx\ntwo\n";
 
@@ -141,6 +142,57 @@ fn a_server_that_asks_for_approval_has_no_other_door() {
     assert_eq!(root.read("a"), TEXT);
 }
 
+#[test]
+fn what_was_decided_by_a_process_that_died_before_it_was_closed_is_heard() {
+    let root = root();
+    let mut agent = root.open(&[]);
+    let id = staged(&root, &mut agent);
+    agent.failed("commit_transaction", &asks(&id, 0), "APPROVAL_PENDING");
+    commit_without_closing(&root.path(""), &id, vec![runs(&[0]), SelectedFile::Nothing]);
+    let done = agent.done("commit_transaction", &asks(&id, 0));
+    assert_eq!(done["approval"]["left_out"], json!([root.name("b")]), "{done}");
+    agent.done("commit_transaction", &json!({"transaction_id": done["approval"]["rest"]}));
+    assert!(root.read("a").contains("TWO") && !root.path("b").exists());
+}
+
+/// A server whose client says that it can ask its person.
+fn with_a_person(root: &Root) -> Session {
+    let mut session = root.start(&["--approve"]);
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "t", "version": "1"}});
+    session.request("initialize", &client);
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    session
+}
+
+#[test]
+fn what_is_decided_elsewhere_counts_whatever_the_client_says_of_its_person() {
+    let later = json!({"result": {"action": "accept", "content": {"decision": "later"}}});
+    let cannot = json!({"error": {"code": -32601, "message": "Method not found"}});
+    for answer in [&later, &cannot] {
+        let root = root();
+        let mut session = with_a_person(&root);
+        let id = staged(&root, &mut session);
+        let call = session.ask("tools/call", &json!({"name": "commit_transaction", "arguments": asks(&id, 60)}));
+        let question = session.receive().expect("a question");
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let decides = || txedit(&root, &["commit", &id]);
+        if answer == &later {
+            decides();
+        }
+        let mut message = json!({"jsonrpc": "2.0", "id": question["id"]});
+        message.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        session.send(&message);
+        if answer == &cannot {
+            // The call waits as for any other client.
+            thread::sleep(Duration::from_millis(500));
+            decides();
+        }
+        let heard = session.answer(call)["result"]["structuredContent"].clone();
+        assert_eq!((&heard["success"], &heard["approval"]["as_staged"]), (&json!(true), &json!(true)), "{heard}");
+    }
+}
+
 /// Sends a commit that needs approval as a client that can ask its person, who answers so. Returns the answer, and what the
 /// person was asked.
 fn decided(root: &Root, session: &mut Session, said: &Value) -> (Value, Value) {
@@ -161,11 +213,7 @@ fn decided(root: &Root, session: &mut Session, said: &Value) -> (Value, Value) {
 #[test]
 fn the_person_behind_the_client_is_asked() {
     let root = root();
-    let mut session = root.start(&["--approve"]);
-    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "t", "version": "1"}});
-    session.request("initialize", &client);
-    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let mut session = with_a_person(&root);
     let says = |word: &str| json!({"action": "accept", "content": {"decision": word}});
     let no_yes = [
         json!({"action": "decline"}),

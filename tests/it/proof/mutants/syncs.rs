@@ -322,6 +322,7 @@ fn each_sync_has_its_test() {
         "mutants/late.rs",
         "mutants/meanwhile.rs",
         "mutants/named.rs",
+        "mutants/open.rs",
         "mutants/played.rs",
         "mutants/stepwise.rs",
         "mutants/syncs.rs",
