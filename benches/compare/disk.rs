@@ -68,6 +68,16 @@ impl Disk {
         told.split_whitespace().nth(15)?.parse().ok()
     }
 
+    /// How often ext4 has committed its journal.
+    pub(crate) fn commits(&self) -> Option<u64> {
+        let device = fs::metadata(self.path()).ok().filter(|_| self.mounted)?.dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let block = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+        // The journal is named after the inode that it is in.
+        let told = fs::read_to_string(format!("/proc/fs/jbd2/{}-8/info", block.file_name()?.display())).ok()?;
+        told.split_whitespace().next()?.parse().ok()
+    }
+
     fn mount(&self) -> Result<()> {
         let image = self.scratch.path().join("image");
         fs::File::create(&image)?.set_len(SIZE)?;

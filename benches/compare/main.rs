@@ -61,6 +61,9 @@ struct Options {
     /// The txedit to measure, if not the one built with this: `packaging/build` prints the path of the one that is shipped
     #[arg(long)]
     program: Option<PathBuf>,
+    /// An earlier txedit, to be measured beside it in each row where it can
+    #[arg(long)]
+    before: Option<PathBuf>,
     /// Measure from 1 to 100,000 files, and draw it there, as SVG; besides this, only rows that --only names are measured
     #[arg(long)]
     plot: Option<PathBuf>,
@@ -81,6 +84,10 @@ fn main() -> Result<()> {
     if let Some(program) = &options.program {
         let program = program.canonicalize()?;
         peers::PROGRAM.get_or_init(|| program);
+    }
+    if let Some(before) = &options.before {
+        let before = before.canonicalize()?;
+        peers::BEFORE.get_or_init(|| before);
     }
     if options.install {
         peers::install(&options.tools)?;

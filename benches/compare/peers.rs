@@ -16,6 +16,18 @@ pub(crate) fn program() -> &'static Path {
     PROGRAM.get().map_or(Path::new(env!("CARGO_BIN_EXE_txedit")), PathBuf::as_path)
 }
 
+/// An earlier one, to be measured beside it.
+pub(crate) static BEFORE: OnceLock<PathBuf> = OnceLock::new();
+
+/// The `txedit` that makes the state folder of a contender.
+pub(crate) fn program_of(contender: &Contender) -> &'static Path {
+    if contender.name == TX_BEFORE.name { before() } else { program() }
+}
+
+fn before() -> &'static Path {
+    BEFORE.get().map_or(program(), PathBuf::as_path)
+}
+
 /// What a contender finds beside the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Papers {
@@ -72,7 +84,11 @@ impl Contender {
 }
 
 fn txedit(durability: &str) -> Command {
-    let mut command = Command::new(program());
+    txedit_by(program(), durability)
+}
+
+fn txedit_by(program: &Path, durability: &str) -> Command {
+    let mut command = Command::new(program);
     command.args(["--root", ".", "--quiet", "--durability", durability]);
     command
 }
@@ -135,6 +151,13 @@ fn with_command(mut command: Command, arguments: &[&str]) -> Command {
 
 pub(crate) const TX: Contender = Contender::new("txedit", |papers, _| {
     let mut command = txedit("power");
+    command.arg("apply").arg(&papers.request);
+    command
+})
+.with_state();
+/// The earlier `txedit`, where there is one.
+pub(crate) const TX_BEFORE: Contender = Contender::new("txedit before", |papers, _| {
+    let mut command = txedit_by(before(), "power");
     command.arg("apply").arg(&papers.request);
     command
 })

@@ -6,9 +6,9 @@ use crate::Result;
 use crate::corpus::{self, Chance, Job, Tree};
 use crate::measure::{Goal, Row};
 use crate::peers::{
-    Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PROMISED, PROMISED_ASIDE, PYTHON,
-    READ, RENAME, RG, SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_CHECK_TREE, TX_CHECK_VIEW,
-    TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
+    BEFORE, Contender, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY, PERL, PROMISED, PROMISED_ASIDE,
+    PYTHON, READ, RENAME, RG, SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX, TX_ASIDE, TX_BEFORE, TX_CHECK_TREE,
+    TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -28,6 +28,9 @@ pub(crate) fn all(measured: bool, tools: &Path) -> Result<Vec<Row>> {
     rows.extend(by_kind(size));
     for row in &mut rows {
         tools.clone_into(&mut row.tools);
+        if BEFORE.get().is_some() && row.contenders[0].name == TX.name {
+            row.contenders.insert(1, TX_BEFORE);
+        }
     }
     Ok(rows)
 }
@@ -145,7 +148,8 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
         tree.insert(last.clone(), corpus::source(&mut Chance::new(2), 4000, "nothing", 1));
     }
     let goals = vec![goal(&GIT, 0.5)];
-    let failing = Row { fails: true, rounds: 15, ..row("a last edit that fails", (tree, job), vec![TX, GIT], goals) };
+    let who = vec![TX, GIT, READ];
+    let failing = Row { fails: true, rounds: 15, ..row("a last edit that fails", (tree, job), who, goals) };
 
     let tree = corpus::sources(size(20_000), OLD, 10);
     let files = tree.keys().filter(|path| corpus::has(&tree[*path], OLD)).cloned().collect();

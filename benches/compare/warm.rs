@@ -116,11 +116,12 @@ fn plain(path: &Path, old: &str, new: &str, _: usize) -> Value {
 pub(crate) fn row(calls: usize, tools: &Path, disk: &mut Disk) -> Result<Vec<String>> {
     disk.renew()?;
     let root = disk.path();
-    let mcp = |durability: &str| {
-        let mut command = Command::new(peers::program());
+    let mcp_by = |program: &Path, durability: &str| {
+        let mut command = Command::new(program);
         command.args(["--durability", durability, "--root"]).arg(&root).arg("mcp");
         command
     };
+    let mcp = |durability: &str| mcp_by(peers::program(), durability);
     let floor = |how: &str| {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["floor", how]);
@@ -132,6 +133,9 @@ pub(crate) fn row(calls: usize, tools: &Path, disk: &mut Disk) -> Result<Vec<Str
         Server::start(PROMISED, floor("serve what is promised")?, plain, &root)?,
         Server::start("process: txedit mcp --durability process", mcp("process"), multi_edit, &root)?,
     ];
+    if let Some(before) = peers::BEFORE.get() {
+        servers.push(Server::start("before: txedit mcp", mcp_by(before, "power"), multi_edit, &root)?);
+    }
     let reference = peers::reference_server(tools);
     if reference.exists() {
         let mut node = Command::new("node");
