@@ -4,6 +4,7 @@ mod history;
 mod interrupted;
 pub(crate) mod review;
 
+use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
@@ -279,6 +280,8 @@ pub struct OpenTransaction {
     pub label: Option<String>,
     /// Its files, relative to the workspace, each with the operation that is staged.
     pub files: Vec<(PathBuf, String)>,
+    /// The names that its commit would change: those of its files, and the new names of those that are moved.
+    pub names: BTreeSet<PathBuf>,
 }
 
 /// The content of a file, and the digest that a request may expect of it.

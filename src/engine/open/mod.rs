@@ -16,6 +16,7 @@ mod store;
 mod stored;
 
 use std::cell::Cell;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::history::trash::{self, Goes};
@@ -89,12 +90,12 @@ impl Engine {
     pub fn open_transactions(&self, path: Option<&Path>) -> Result<Vec<OpenTransaction>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
-        let is_at = |(file, _): &(PathBuf, String)| path.as_ref().is_none_or(|path| file.starts_with(path.as_path()));
+        let is_at = |name: &PathBuf| path.as_ref().is_none_or(|path| name.starts_with(path.as_path()));
         let listed = list(&state)?;
         let closed = self.half_closed(&self.found()?, listed.iter().map(|open| open.id.clone()))?;
         let is_open = |open: &OpenTransaction| !closed.contains(&open.id);
         let listed = listed.into_iter().filter(is_open);
-        Ok(listed.filter(|open| path.is_none() || open.files.iter().any(is_at)).collect())
+        Ok(listed.filter(|open| path.is_none() || open.names.iter().any(is_at)).collect())
     }
 
     /// The changes that a commit would make now, and the hash over all of them. Nothing is written, whether it fails or not.
@@ -299,7 +300,12 @@ fn entries_of(opened: &OpenedFolder) -> Result<Vec<StagedEntry>> {
 
 /// The paths that an entry names, in the order in which [`RequestPaths`] has them.
 fn names(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
-    [Some(&entry.path), entry.destination().map(|to| &to.path), entry.origin()].into_iter().flatten()
+    names_changed(entry).chain(entry.origin())
+}
+
+/// Those of them that it changes.
+fn names_changed(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
+    iter::once(&entry.path).chain(entry.destination().map(|to| &to.path))
 }
 
 fn files_of(entries: Vec<StagedEntry>) -> Vec<FileRequest> {
@@ -314,8 +320,10 @@ fn request_of(opened: &OpenedFolder, entries: Vec<StagedEntry>) -> Request {
 /// The open transactions of a workspace, oldest first.
 pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     let listed = store::list(state)?.into_iter().map(|(id, stored)| {
-        let files = stored.entries().unwrap_or_default();
-        let files = files.into_iter().map(|StagedEntry { file, .. }| {
+        let entries = stored.entries().unwrap_or_default();
+        let names =
+            entries.iter().flat_map(|entry| names_changed(&entry.file)).map(|path| path.to_path_buf()).collect();
+        let files = entries.into_iter().map(|StagedEntry { file, .. }| {
             let word = match &file.change {
                 Change::Edit { rename: None, .. } => "edit",
                 Change::Edit { .. } | Change::Rename(_) => "rename",
@@ -337,6 +345,7 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
             owner: stored.owner.clone(),
             label: stored.label.clone(),
             files: files.collect(),
+            names,
             id,
         }
     });

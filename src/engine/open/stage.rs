@@ -1,13 +1,12 @@
 //! Stages new edits: adds them to what is staged, tries the whole, and stores it.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use super::compose::{AddedEntry, ComposedEntry, StagedEntry, compose};
 use super::settle::{self, RebasedFiles};
 use super::store::{self, OpenedFolder};
 use super::stored::{StoredBase, StoredFile};
-use super::{entries_of, list, names};
+use super::{entries_of, list, names, names_changed};
 use crate::digest::Digest;
 use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
@@ -284,13 +283,12 @@ fn check_stageable(request: &Request) -> Result<()> {
     findings.finish()
 }
 
-/// Other open transactions that touch the same files.
+/// Other open transactions that change the same names.
 fn overlaps(state: &StateFolder, own: Option<&str>, tried: &[TriedEntry]) -> Result<Vec<Overlap>> {
     let mut overlaps = Vec::new();
     for other in list(state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
-        let theirs: HashSet<&Path> = other.files.iter().map(|(path, _)| path.as_path()).collect();
-        let ours = tried.iter().map(|entry| &entry.composed.staged.file.path);
-        for path in ours.filter(|path| theirs.contains(path.as_path())) {
+        let ours = tried.iter().flat_map(|entry| names_changed(&entry.composed.staged.file));
+        for path in ours.filter(|path| other.names.contains(path.as_path())) {
             overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.to_path_buf() });
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -211,8 +212,15 @@ fn each_process_sees_the_open_transactions_of_others() {
     assert_eq!(second.overlaps.len(), 1);
     assert_eq!((&second.overlaps[0].id, second.overlaps[0].path.to_str()), (&first, Some("a")));
     assert!(workspace.stage(None, &edit("b", "one", "2")).unwrap().overlaps.is_empty());
+    // A name that a file is moved to is changed, too.
+    let moved = workspace.open(&json!({ "files": [{ "file_path": "b", "rename_to": "./new" }] }));
+    let third = workspace.stage(None, &json!({ "files": [{ "file_path": "new", "content": "n\n" }] })).unwrap();
+    let overlaps: Vec<_> = third.overlaps.iter().map(|one| (&one.id, one.path.to_str())).collect();
+    assert_eq!(overlaps, [(&moved, Some("new"))]);
+    let at = workspace.engine.open_transactions(Some(Path::new("new"))).unwrap();
+    assert_eq!(at.iter().map(|open| &open.id).collect::<Vec<_>>(), [&moved, third.id.as_ref().unwrap()]);
     let open = workspace.engine.status().unwrap().open;
-    assert_eq!(open.len(), 3);
+    assert_eq!(open.len(), 5);
     assert_eq!(open[0].files, [("a".into(), "edit".to_owned())]);
     assert!(open[0].owner.starts_with("it, process "), "{}", open[0].owner);
 }
