@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::ReviewPage;
 use super::news::{News, Told};
+use super::state::kept_path;
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::engine::report::review::{SelectedFile, Selection, TakenRuns};
 use crate::engine::report::{Operation, Report};
 use crate::engine::{Decision, Engine, RecoverOptions, Run, UndoOptions};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, KeptContent, Result};
 use crate::path::shown;
 use crate::wire::hints::with_steps;
 
@@ -85,6 +86,23 @@ enum DecisionWord {
     Forward,
     Back,
     Discard,
+}
+
+/// A kept content that is written back: which one of its transaction, and the path that was shown for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskedRestore {
+    id: String,
+    index: usize,
+    path: String,
+}
+
+/// Kept contents that are deleted: those of a transaction, as many as were shown.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskedDrop {
+    id: String,
+    count: usize,
 }
 
 /// What was done, or would be.
@@ -208,6 +226,35 @@ pub(super) fn recover(page: &ReviewPage, engine: &Engine, decided: &AskedRecover
         format!("{} {}: {reason}", one.action.as_str().replace('_', " "), one.id)
     });
     Ok(PageDoneJson { recovered: told.collect(), ..PageDoneJson::new(Vec::new()) })
+}
+
+/// Writes a kept content back, if it is the one that was shown.
+pub(super) fn restore_kept(page: &ReviewPage, engine: &Engine, asked: &AskedRestore) -> Result<PageDoneJson> {
+    let contents = kept_contents(engine, &asked.id)?;
+    let content = contents.get(asked.index).filter(|content| kept_path(&content.path, engine.root()) == asked.path);
+    let content = content.ok_or_else(|| changed_since(&asked.id))?;
+    let told = Told::new(page, &asked.id);
+    engine.kept_restore(&asked.id, Some(&content.path), run(page, &told)).map(PageDoneJson::of)
+}
+
+/// Deletes what is kept of a transaction, if it is what was shown.
+pub(super) fn drop_kept(_: &ReviewPage, engine: &Engine, asked: &AskedDrop) -> Result<PageDoneJson> {
+    if kept_contents(engine, &asked.id)?.len() != asked.count {
+        return Err(changed_since(&asked.id));
+    }
+    engine.kept_drop(&asked.id).map(|()| PageDoneJson::new(Vec::new()))
+}
+
+fn kept_contents(engine: &Engine, id: &str) -> Result<Vec<KeptContent>> {
+    let kept = engine.kept()?.into_iter().find(|kept| kept.id == id);
+    kept.map(|kept| kept.contents).ok_or_else(|| changed_since(id))
+}
+
+fn changed_since(id: &str) -> Error {
+    Error::new(
+        ErrorKind::HashMismatch,
+        format!("what is kept of {id} is not what was shown any more; look at it again"),
+    )
 }
 
 impl AskedUndo {

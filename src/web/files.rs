@@ -25,6 +25,7 @@ pub(super) const ALL: &[PageFile] = &[
     file("lists.js", SCRIPT, include_str!("page/lists.js")),
     file("review.js", SCRIPT, include_str!("page/review.js")),
     file("diff.js", SCRIPT, include_str!("page/diff.js")),
+    file("syntax.js", SCRIPT, include_str!("page/syntax.js")),
     file("selection.js", SCRIPT, include_str!("page/selection.js")),
     file("dialogs.js", SCRIPT, include_str!("page/dialogs.js")),
     file("keys.js", SCRIPT, include_str!("page/keys.js")),

@@ -37,6 +37,8 @@ pub(crate) fn router(page: Arc<ReviewPage>) -> Router {
         .route(&at("api/discard"), post(discard))
         .route(&at("api/undo"), post(undo))
         .route(&at("api/recover"), post(recover))
+        .route(&at("api/kept/restore"), post(restore_kept))
+        .route(&at("api/kept/drop"), post(drop_kept))
         .layer(middleware::from_fn_with_state(Arc::clone(&page), guard::authorised));
     let files = files::ALL.iter().fold(Router::new(), |router, file| {
         router.route(&at(file.name), get(move || std::future::ready(file.answer())))
@@ -86,6 +88,14 @@ async fn undo(State(page): State<Arc<ReviewPage>>, request: Request) -> Response
 
 async fn recover(State(page): State<Arc<ReviewPage>>, request: Request) -> Response {
     decided(page, request, decide::recover).await
+}
+
+async fn restore_kept(State(page): State<Arc<ReviewPage>>, request: Request) -> Response {
+    decided(page, request, decide::restore_kept).await
+}
+
+async fn drop_kept(State(page): State<Arc<ReviewPage>>, request: Request) -> Response {
+    decided(page, request, decide::drop_kept).await
 }
 
 /// Reads what was decided, and does it.

@@ -1,17 +1,16 @@
 //! What is open, interrupted, committed and kept, for the lists of the page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::ReviewPage;
 use crate::engine::Engine;
-use crate::engine::report::{Interrupted, Logged, OpenTransaction, RecoveryAction};
+use crate::engine::report::{Interrupted, Kept, Logged, OpenTransaction, RecoveryAction};
 use crate::error::{NextStep, Result};
 use crate::path::{one_line, shown};
 use crate::wire::hints::with_steps;
-use crate::wire::history::KeptJson;
 
 /// The newest transactions of history that are listed.
 const LOGGED: usize = 30;
@@ -34,7 +33,7 @@ pub(super) struct StateJson {
     open: Vec<OpenJson>,
     interrupted: Vec<InterruptedEntry>,
     history: Vec<CommittedJson>,
-    kept: Vec<KeptJson>,
+    kept: Vec<KeptEntry>,
     warnings: Vec<String>,
 }
 
@@ -48,7 +47,7 @@ struct OpenJson {
     expired: bool,
     file_count: usize,
     files: Vec<String>,
-    /// The files that are in other open transactions, too.
+    /// The names that other open transactions change, too.
     conflict_count: usize,
     conflicts: Vec<ConflictJson>,
 }
@@ -70,6 +69,20 @@ struct InterruptedEntry {
     files: Vec<String>,
     /// What can be decided about it here.
     decisions: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct KeptEntry {
+    id: String,
+    folder: String,
+    contents: Vec<ContentEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct ContentEntry {
+    /// The file that it was at.
+    path: String,
+    reason: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -105,16 +118,16 @@ pub(super) fn read(page: &ReviewPage, engine: &Engine) -> Result<StateJson> {
         open: status.open.iter().map(|open| open_json(open, &takers)).collect(),
         interrupted: status.interrupted.iter().map(|one| interrupted(one, page)).collect(),
         history: engine.log(LOGGED, None)?.into_iter().map(committed).collect(),
-        kept: status.kept.iter().map(KeptJson::from).collect(),
+        kept: status.kept.iter().map(|kept| kept_entry(kept, engine.root())).collect(),
         warnings: status.warnings.iter().cloned().chain(unreadable).collect(),
     })
 }
 
-/// The open transactions that have each file.
+/// The open transactions that change each name.
 fn takers<'o>(open: &[&'o OpenTransaction]) -> BTreeMap<&'o Path, BTreeSet<&'o str>> {
     let mut takers: BTreeMap<&Path, BTreeSet<&str>> = BTreeMap::new();
     for open in open {
-        for (path, _) in &open.files {
+        for path in &open.names {
             takers.entry(path).or_default().insert(&open.id);
         }
     }
@@ -124,9 +137,9 @@ fn takers<'o>(open: &[&'o OpenTransaction]) -> BTreeMap<&'o Path, BTreeSet<&'o s
 fn open_json(open: &OpenTransaction, takers: &BTreeMap<&Path, BTreeSet<&str>>) -> OpenJson {
     let others = |path: &Path| takers.get(path).into_iter().flatten().filter(|id| **id != open.id).copied();
     let shared: Vec<&Path> = open
-        .files
+        .names
         .iter()
-        .map(|(path, _)| path.as_path())
+        .map(PathBuf::as_path)
         .filter(|path| !open.is_expired && others(path).next().is_some())
         .collect();
     let conflict = |path: &Path| ConflictJson { path: shown(path), with: others(path).map(str::to_owned).collect() };
@@ -145,12 +158,14 @@ fn open_json(open: &OpenTransaction, takers: &BTreeMap<&Path, BTreeSet<&str>>) -
 }
 
 fn interrupted(one: &Interrupted, page: &ReviewPage) -> InterruptedEntry {
+    // What a button does needs no command.
+    let is_here = one.next_steps.iter().all(|step| !decisions_of(step).is_empty());
     InterruptedEntry {
         id: one.id.clone(),
         owner: one_line(&one.owner).into_owned(),
         running: one.running,
         action: one.action.as_str(),
-        reason: with_steps(&one.reason(), &one.next_steps, page.options.words),
+        reason: if is_here { one.reason() } else { with_steps(&one.reason(), &one.next_steps, page.options.words) },
         file_count: one.files.len(),
         files: named(one.files.iter().map(|file| file.path.as_path())),
         decisions: decisions(one),
@@ -164,19 +179,35 @@ fn decisions(one: &Interrupted) -> Vec<&'static str> {
     if is_planned && !one.running {
         decisions.push("recover");
     }
-    for step in &one.next_steps {
-        decisions.extend_from_slice(match step {
-            NextStep::Decide { can_finish: true, .. } => &["forward", "back", "discard"],
-            NextStep::Decide { .. } => &["back", "discard"],
-            NextStep::Mend { .. } => &["recover", "discard"],
-            NextStep::Discard { .. } => &["discard"],
-            NextStep::Recover { .. } => &["recover"],
-            _ => &[],
-        });
-    }
+    decisions.extend(one.next_steps.iter().flat_map(decisions_of));
     let mut seen = BTreeSet::new();
     decisions.retain(|decision| seen.insert(*decision));
     decisions
+}
+
+/// The decisions that a next step asks for.
+const fn decisions_of(step: &NextStep) -> &'static [&'static str] {
+    match step {
+        NextStep::Decide { can_finish: true, .. } => &["forward", "back", "discard"],
+        NextStep::Decide { .. } => &["back", "discard"],
+        NextStep::Mend { .. } => &["recover", "discard"],
+        NextStep::Discard { .. } => &["discard"],
+        NextStep::Recover { .. } => &["recover"],
+        _ => &[],
+    }
+}
+
+fn kept_entry(kept: &Kept, root: &Path) -> KeptEntry {
+    let contents = kept
+        .contents
+        .iter()
+        .map(|content| ContentEntry { path: kept_path(&content.path, root), reason: content.reason.clone() });
+    KeptEntry { id: kept.id.clone(), folder: shown(&kept.folder), contents: contents.collect() }
+}
+
+/// The path of a kept content as the page shows it.
+pub(super) fn kept_path(path: &Path, root: &Path) -> String {
+    shown(path.strip_prefix(root).unwrap_or(path))
 }
 
 fn committed(logged: Logged) -> CommittedJson {

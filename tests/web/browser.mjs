@@ -120,6 +120,9 @@ async function byMouse(browser) {
   await page.locator('[data-pick="0 3"]').waitFor();
   assert.equal(await page.locator(".file .badge.warn").count(), 2, "the files in conflict are marked");
   assert.equal(await page.locator(".code ins", { hasText: "timeout_ms" }).count() > 0, true, "words that changed are emphasised");
+  const added = page.locator(".code.add", { hasText: "is_empty" }).first();
+  assert.equal(await added.textContent(), "    pub fn is_empty(&self) -> bool {");
+  assert.deepEqual(await added.locator(".in-keyword").allTextContents(), ["pub", "fn", "self", "bool"]);
   assert.equal(await page.getByRole("button", { name: "Approve selected" }).isDisabled(), true, "nothing is selected at first");
   await page.locator('[data-pick="0 0"]').check();
   await page.locator('[data-pick="0 3"]').check();
@@ -284,16 +287,21 @@ async function checked(browser) {
   workspace.end();
 }
 
+/** Leaves the newest transaction as a process does that died just before the end. */
+function interrupt(workspace) {
+  const { transactions } = JSON.parse(workspace.run(["log", "--json"]));
+  const id = transactions[0].transaction_id;
+  mkdirSync(join(workspace.root, ".txedit/txn"), { recursive: true });
+  renameSync(join(workspace.root, ".txedit/history", id), join(workspace.root, ".txedit/txn", id));
+  return id;
+}
+
 async function interrupted(browser) {
   step("what was interrupted is decided about");
   const workspace = new Workspace(files);
   workspace.run(["apply", "-"], JSON.stringify(SECOND));
   workspace.run(["edit", "docs/guide.md", "--old", "Guide", "--new", "The guide"]);
-  const { transactions } = JSON.parse(workspace.run(["log", "--json"]));
-  const id = transactions[0].transaction_id;
-  // As a process leaves it that died just before the end.
-  mkdirSync(join(workspace.root, ".txedit/txn"), { recursive: true });
-  renameSync(join(workspace.root, ".txedit/history", id), join(workspace.root, ".txedit/txn", id));
+  const id = interrupt(workspace);
   const page = await open(browser, await workspace.serve());
   await page.locator("#interrupted").getByText("A recovery would finish it").waitFor();
   await looked(page, "interrupted");
@@ -305,6 +313,32 @@ async function interrupted(browser) {
   workspace.end();
 }
 
+/** What a recovery kept is put back, and deleted after that. */
+async function kept(browser) {
+  step("what is kept is put back, and deleted");
+  const workspace = new Workspace(files);
+  workspace.run(["edit", "docs/guide.md", "--old", "Guide", "--new", "The guide"]);
+  const id = interrupt(workspace);
+  workspace.write("docs/guide.md", "# Theirs\n");
+  workspace.run(["recover", "--discard", id]);
+  const page = await open(browser, await workspace.serve());
+  const list = page.locator("#kept");
+  await list.getByText("docs/guide.md").waitFor();
+  await looked(page, "kept");
+  await list.getByRole("button", { name: "Put it back…" }).click();
+  assert.equal(workspace.read("docs/guide.md"), "# Theirs\n");
+  await confirm(page, "Put it back");
+  await page.getByText("Put back: docs/guide.md.").waitFor();
+  assert.equal(workspace.read("docs/guide.md"), files["docs/guide.md"]);
+  await list.getByRole("button", { name: "Delete what is kept…" }).click();
+  await confirm(page, "Delete");
+  await list.waitFor({ state: "hidden" });
+  assert.equal(JSON.parse(workspace.run(["kept", "list", "--json"])).kept.length, 0);
+  assert.equal(workspace.read("docs/guide.md"), files["docs/guide.md"]);
+  isClean(page);
+  workspace.end();
+}
+
 const browser = await launch();
 try {
   await byMouse(browser);
@@ -312,6 +346,7 @@ try {
   await hostile(browser);
   await checked(browser);
   await interrupted(browser);
+  await kept(browser);
 } finally {
   await browser.close();
 }

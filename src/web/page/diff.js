@@ -2,6 +2,7 @@
 
 import { el, lazy } from "./dom.js";
 import { piece } from "./server.js";
+import { language, places } from "./syntax.js";
 
 const PIECE = 500;
 const BLOCK = 100;
@@ -19,6 +20,7 @@ export class FileRows {
     Object.assign(this, { review, index, view, changed, part: 0, pieces: new Map() });
     this.file = review.files[index];
     this.total = this.file.rows[VIEWS.indexOf(view)];
+    this.languages = { old: language(this.file.path), new: language(this.file.renamed_to ?? this.file.path) };
     this.body = el("div", { class: `rows ${view}` });
     this.show();
   }
@@ -109,8 +111,15 @@ export class FileRows {
 
   /** A line; the words that changed are every second of its parts. */
   code(line, kind, number) {
-    const parts = line.text.map((part, at) => (at % 2 ? el(kind === "del" ? "del" : "ins", {}, part) : part));
-    const code = el("span", { class: `code ${kind}` }, parts);
+    const pattern = kind === "add" ? this.languages.new : this.languages.old;
+    const colours = pattern ? places(line.text.join(""), pattern) : [];
+    let start = 0;
+    const parts = line.text.map((part, at) => {
+      const nodes = coloured(part, start, colours);
+      start += part.length;
+      return at % 2 ? el(kind === "del" ? "del" : "ins", {}, nodes) : nodes;
+    });
+    const code = el("span", { class: `code ${kind}` }, parts.flat());
     if (line.cut) code.append(this.more(line.cut, number));
     if (line.unended) code.append(el("span", { class: "mark", title: "no line break at the end of the file" }, "no line break"));
     return code;
@@ -160,4 +169,18 @@ export class FileRows {
     box?.focus({ preventScroll: true });
     box?.closest(".row").scrollIntoView({ block: "center" });
   }
+}
+
+/** A part of a line, which begins at `start` of it, with the colours of the line. */
+function coloured(part, start, colours) {
+  const nodes = [];
+  let at = 0;
+  for (const [from, until, kind] of colours) {
+    const [first, end] = [Math.max(from - start, at), Math.min(until - start, part.length)];
+    if (first >= end) continue;
+    nodes.push(part.slice(at, first), el("span", { class: `in-${kind}` }, part.slice(first, end)));
+    at = end;
+  }
+  nodes.push(part.slice(at));
+  return nodes.filter((node) => node !== "");
 }

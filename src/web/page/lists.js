@@ -8,7 +8,7 @@ export function showLists(state, selected, notes, act) {
   byId("open-count").textContent = state.open.length || "";
   fill("open-list", state.open.map((open) => openItem(open, selected, act)), "Nothing is open. What an agent stages appears here.");
   section("interrupted", state.interrupted.map((one) => interruptedItem(one, state, act)));
-  section("kept", state.kept.map(keptItem));
+  section("kept", state.kept.map((kept) => keptItem(kept, state, act)));
   section("warnings", [...new Set([...notes, ...state.warnings])].map((warning) => el("li", {}, warning)));
   fill("history-list", state.history.map((one) => committedItem(one, state, act)), "Nothing was committed yet.");
 }
@@ -75,11 +75,18 @@ function interruptedItem(one, state, act) {
     decide.length ? el("p", { class: "buttons" }, decide) : null);
 }
 
-function keptItem(kept) {
+function keptItem(kept, state, act) {
+  const button = (key, text, decide) => el("button", {
+    type: "button", class: "small", "data-key": `kept ${kept.id} ${key}`, disabled: state.read_only, onclick: decide,
+  }, text);
+  const content = (one, index) => [
+    el("p", {}, el("code", {}, one.path), ": ", one.reason),
+    el("p", { class: "buttons" }, button(index, "Put it back…", () => act.restore(kept, index))),
+  ];
   return el("li", { class: "card" },
-    el("p", { class: "item-meta" }, "Kept for ", el("code", {}, kept.transaction_id)),
-    kept.contents.map((one) => el("p", {}, el("code", {}, one.path), " ", one.reason)),
-    el("p", { class: "item-meta" }, "In ", el("code", {}, kept.folder)));
+    el("p", { class: "item-meta" }, "Of ", el("code", {}, kept.id), ", in ", el("code", {}, kept.folder)),
+    kept.contents.flatMap(content),
+    el("p", { class: "buttons" }, button("drop", "Delete what is kept…", () => act.drop(kept))));
 }
 
 function committedItem(one, state, act) {

@@ -121,7 +121,7 @@ export class Review {
   section(index) {
     const file = this.files[index];
     const isOpen = this.expanded.has(index);
-    const conflict = this.open.conflicts.some((one) => one.path === file.path);
+    const conflict = this.open.conflicts.some((one) => [file.path, file.renamed_to].includes(one.path));
     const box = el("input", {
       type: "checkbox", "data-pick": `${index}`, "aria-label": `All of ${file.path}`,
       onchange: (event) => this.choose(() => this.selection.setFile(index, event.target.checked)),

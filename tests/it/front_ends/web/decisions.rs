@@ -160,14 +160,81 @@ fn conflicts_are_the_files_of_several_open_transactions() {
 }
 
 #[test]
-fn an_interrupted_transaction_is_decided_about() {
-    let workspace = Workspace::with(&[("a", LINES)]);
+fn a_name_that_two_files_are_moved_to_is_a_conflict() {
+    let workspace = Workspace::with(&[("a", LINES), ("b", "b\n")]);
+    let to = |path: &str, to: &str| json!({ "files": [{ "file_path": path, "rename_to": to }] });
+    let first = opened(&workspace, &to("a", "./new"));
+    let second = opened(&workspace, &to("b", "new"));
+    let server = Server::start(&workspace, &[]);
+    let state = server.get("/api/state").is(200);
+    let conflicts = |at: usize| state["open"][at]["conflicts"].clone();
+    assert_eq!(
+        (conflicts(0), conflicts(1)),
+        (json!([{ "path": "new", "with": [second] }]), json!([{ "path": "new", "with": [first] }]))
+    );
+}
+
+/// A transaction as a process leaves it that died just before the end.
+fn interrupted(workspace: &Workspace) -> String {
     let done = workspace.apply(&json!({ "files": [upper_case("a")] })).unwrap();
-    // As a process leaves it that died just before the end.
     let committed = done.transaction.unwrap();
     let state = workspace.path(".txedit");
     fs::create_dir_all(state.join("txn")).unwrap();
     fs::rename(state.join("history").join(&committed), state.join("txn").join(&committed)).unwrap();
+    committed
+}
+
+#[test]
+fn what_is_kept_is_put_back_or_deleted() {
+    let workspace = Workspace::with(&[("a", LINES)]);
+    let id = interrupted(&workspace);
+    workspace.write("a", "theirs\n");
+    let server = Server::start(&workspace, &[]);
+    server.post("/api/recover", &json!({ "id": id, "decision": "discard" })).is(200);
+    let kept = || server.get("/api/state").is(200)["kept"].clone();
+    let shown = kept();
+    assert_eq!((&shown[0]["id"], &shown[0]["contents"][0]["path"]), (&json!(id), &json!("a")), "{shown}");
+    assert_eq!(shown[0]["contents"].as_array().unwrap().len(), 1, "{shown}");
+    // Only what was shown is decided about.
+    for (path, index) in [("a", 1), ("b", 0), ("../a", 0)] {
+        server.post("/api/kept/restore", &json!({ "id": id, "index": index, "path": path })).is(409);
+    }
+    server.post("/api/kept/restore", &json!({ "id": "x", "index": 0, "path": "a" })).is(409);
+    server.post("/api/kept/drop", &json!({ "id": id, "count": 2 })).is(409);
+    assert_eq!((workspace.read("a"), kept()), ("theirs\n".to_owned(), shown.clone()));
+    let done = server.post("/api/kept/restore", &json!({ "id": id, "index": 0, "path": "a" })).is(200);
+    assert_eq!((workspace.read("a"), kept()), (LINES.to_owned(), shown));
+    server.post("/api/undo", &json!({ "id": done["id"] })).is(200);
+    assert_eq!(workspace.read("a"), "theirs\n");
+    server.post("/api/kept/drop", &json!({ "id": id, "count": 1 })).is(200);
+    assert_eq!(kept(), json!([]));
+}
+
+#[test]
+fn what_a_button_does_is_not_told_as_a_command() {
+    let workspace = Workspace::with(&[("a", LINES)]);
+    let id = interrupted(&workspace);
+    let journal = workspace.path(".txedit/txn").join(&id).join("journal.done");
+    let damaged = fs::read(&journal).unwrap().into_iter().chain(*b"x").collect::<Vec<_>>();
+    fs::write(&journal, damaged).unwrap();
+    let server = Server::start(&workspace, &[]);
+    let state = server.get("/api/state").is(200);
+    let interrupted = &state["interrupted"][0];
+    assert_eq!(interrupted["decisions"], json!(["discard"]), "{state}");
+    let reason = interrupted["reason"].as_str().unwrap();
+    assert!(reason.contains("does not verify") && !reason.contains("txedit recover"), "{reason}");
+    // Nothing is known of its contents, so they can only be deleted.
+    server.post("/api/recover", &json!({ "id": id, "decision": "discard" })).is(200);
+    let state = server.get("/api/state").is(200);
+    assert_eq!((&state["kept"][0]["id"], &state["kept"][0]["contents"]), (&json!(id), &json!([])), "{state}");
+    server.post("/api/kept/drop", &json!({ "id": id, "count": 0 })).is(200);
+    assert_eq!(server.get("/api/state").is(200)["kept"], json!([]));
+}
+
+#[test]
+fn an_interrupted_transaction_is_decided_about() {
+    let workspace = Workspace::with(&[("a", LINES)]);
+    let committed = interrupted(&workspace);
     let server = Server::start(&workspace, &[]);
     let state = server.get("/api/state").is(200);
     let interrupted = &state["interrupted"][0];
