@@ -57,7 +57,7 @@ pub use toolsets::Toolsets;
 /// check that ignores that it is told to stop is killed after two, and then its files are put back.
 const LAST_CALLS: Duration = Duration::from_millis(2_250);
 
-/// The most threads that carry messages; calls have their own.
+/// The most threads that carry messages over HTTP; calls have their own. One is enough for the one client at a pipe.
 const WORKERS: usize = 8;
 
 /// The options of a server.
@@ -127,7 +127,7 @@ pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     for workspace in shared.workspaces() {
         shared.check_delegates(&workspace.engine)?;
     }
-    let runtime = runtime(WORKERS)?;
+    let runtime = runtime(if shared.options.http.is_some() { WORKERS } else { 1 })?;
     let done = runtime.block_on(serve(Arc::new(shared)));
     // A thread that waits for more input would keep the runtime alive for ever.
     runtime.shutdown_background();

@@ -9,15 +9,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{os, threads};
 
-/// Threads that carry messages, one for each processor and no more than this; calls have their own.
+/// Threads that carry messages, one for each processor and no more than this; calls have their own. If it is one, that is the
+/// caller's: a message that another thread has to be woken for takes longer than all that is done with it.
 pub(crate) fn runtime(most: usize) -> Result<Runtime> {
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(most);
-    if !threads::may_start(workers + 1) {
+    let (mut builder, started) = match most {
+        1 => (Builder::new_current_thread(), 0),
+        _ => (Builder::new_multi_thread(), workers),
+    };
+    if !threads::may_start(started + 1) {
         let message =
             "the system does not let the server start its threads; raise the limit on processes (`ulimit -u`)";
         return Err(Error::new(ErrorKind::UnknownError, message));
     }
-    Builder::new_multi_thread()
+    builder
         .enable_all()
         .worker_threads(workers)
         // The first thread for calls never ends, so calls can wait even where no other thread can be started.
