@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::ReviewPage;
 use super::news::{News, Told};
-use super::state::kept_path;
+use super::state::{ContentEntry, content_entries};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::engine::report::review::{SelectedFile, Selection, TakenRuns};
-use crate::engine::report::{Operation, Report};
+use crate::engine::report::{Kept, Operation, Report};
 use crate::engine::{Decision, Engine, RecoverOptions, Run, UndoOptions};
 use crate::error::{Error, ErrorKind, KeptContent, Result};
 use crate::path::shown;
@@ -88,21 +88,21 @@ enum DecisionWord {
     Discard,
 }
 
-/// A kept content that is written back: which one of its transaction, and the path that was shown for it.
+/// A kept content that is written back: which one of those that were shown of its transaction.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AskedRestore {
     id: String,
     index: usize,
-    path: String,
+    shown: Vec<ContentEntry>,
 }
 
-/// Kept contents that are deleted: those of a transaction, as many as were shown.
+/// Kept contents that are deleted: those that were shown of a transaction.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AskedDrop {
     id: String,
-    count: usize,
+    shown: Vec<ContentEntry>,
 }
 
 /// What was done, or would be.
@@ -230,24 +230,23 @@ pub(super) fn recover(page: &ReviewPage, engine: &Engine, decided: &AskedRecover
 
 /// Writes a kept content back, if it is the one that was shown.
 pub(super) fn restore_kept(page: &ReviewPage, engine: &Engine, asked: &AskedRestore) -> Result<PageDoneJson> {
-    let contents = kept_contents(engine, &asked.id)?;
-    let content = contents.get(asked.index).filter(|content| kept_path(&content.path, engine.root()) == asked.path);
-    let content = content.ok_or_else(|| changed_since(&asked.id))?;
+    let contents = kept_contents(engine, &asked.id, &asked.shown)?;
+    let content = contents.get(asked.index).ok_or_else(|| changed_since(&asked.id))?;
     let told = Told::new(page, &asked.id);
     engine.kept_restore(&asked.id, Some(&content.path), run(page, &told)).map(PageDoneJson::of)
 }
 
 /// Deletes what is kept of a transaction, if it is what was shown.
 pub(super) fn drop_kept(_: &ReviewPage, engine: &Engine, asked: &AskedDrop) -> Result<PageDoneJson> {
-    if kept_contents(engine, &asked.id)?.len() != asked.count {
-        return Err(changed_since(&asked.id));
-    }
+    kept_contents(engine, &asked.id, &asked.shown)?;
     engine.kept_drop(&asked.id).map(|()| PageDoneJson::new(Vec::new()))
 }
 
-fn kept_contents(engine: &Engine, id: &str) -> Result<Vec<KeptContent>> {
+/// What is kept of a transaction, if it is what was shown: one that another program wrote since has another reason.
+fn kept_contents(engine: &Engine, id: &str, shown: &[ContentEntry]) -> Result<Vec<KeptContent>> {
     let kept = engine.kept()?.into_iter().find(|kept| kept.id == id);
-    kept.map(|kept| kept.contents).ok_or_else(|| changed_since(id))
+    let is_shown = |kept: &Kept| content_entries(kept, engine.root()) == shown;
+    kept.filter(is_shown).map(|kept| kept.contents).ok_or_else(|| changed_since(id))
 }
 
 fn changed_since(id: &str) -> Error {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ReviewPage;
 use crate::engine::Engine;
 use crate::engine::report::{Interrupted, Kept, Logged, OpenTransaction, RecoveryAction};
-use crate::error::{NextStep, Result};
+use crate::error::{KeptContent, NextStep, Result};
 use crate::path::{one_line, shown};
 use crate::wire::hints::with_steps;
 
@@ -78,8 +78,9 @@ struct KeptEntry {
     contents: Vec<ContentEntry>,
 }
 
-#[derive(Debug, Serialize)]
-struct ContentEntry {
+/// A kept content; a decision about it sends it back as it is.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ContentEntry {
     /// The file that it was at.
     path: String,
     reason: String,
@@ -198,16 +199,16 @@ const fn decisions_of(step: &NextStep) -> &'static [&'static str] {
 }
 
 fn kept_entry(kept: &Kept, root: &Path) -> KeptEntry {
-    let contents = kept
-        .contents
-        .iter()
-        .map(|content| ContentEntry { path: kept_path(&content.path, root), reason: content.reason.clone() });
-    KeptEntry { id: kept.id.clone(), folder: shown(&kept.folder), contents: contents.collect() }
+    KeptEntry { id: kept.id.clone(), folder: shown(&kept.folder), contents: content_entries(kept, root) }
 }
 
-/// The path of a kept content as the page shows it.
-pub(super) fn kept_path(path: &Path, root: &Path) -> String {
-    shown(path.strip_prefix(root).unwrap_or(path))
+/// What is kept of a transaction, as the page shows it.
+pub(super) fn content_entries(kept: &Kept, root: &Path) -> Vec<ContentEntry> {
+    let entry = |content: &KeptContent| ContentEntry {
+        path: shown(content.path.strip_prefix(root).unwrap_or(&content.path)),
+        reason: content.reason.clone(),
+    };
+    kept.contents.iter().map(entry).collect()
 }
 
 fn committed(logged: Logged) -> CommittedJson {

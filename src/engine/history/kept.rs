@@ -73,6 +73,11 @@ impl Engine {
                 format!("{} is a folder, or another special file; only files are written back", place.display());
             return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
         };
+        // A file is written through a symlink, into what that leads to.
+        if stat.kind != FileKind::Symlink && self.is_symlink(&path)? {
+            let message = format!("{} is a symlink now, which stays as it is", path.as_path().display());
+            return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
+        }
         let label = format!("restore what {id} kept");
         for _ in 1..RESTORE_TRIES {
             match self.restore(&path, (&content, &stat), &label, run) {
@@ -82,6 +87,12 @@ impl Engine {
             }
         }
         self.restore(&path, (&content, &stat), &label, run)
+    }
+
+    fn is_symlink(&self, path: &RelPath) -> Result<bool> {
+        let Some(folder) = self.workspace.find_folder(&self.workspace.root, path.parent())? else { return Ok(false) };
+        let stat = self.workspace.stat(Name::new(&folder, path.name()))?;
+        Ok(stat.is_some_and(|stat| stat.kind == FileKind::Symlink))
     }
 
     /// Writes a content over what is at a path now. Only where no file is there does it get the mode of the kept one, since

@@ -272,13 +272,13 @@ const act = {
     const { path } = kept.contents[index];
     const body = el("p", {}, el("code", {}, path), " gets this content, whatever it has now, by a transaction of its own. It stays here until it is deleted.");
     if (!(await ask({ title: "Put it back?", body, action: "Put it back" }))) return;
-    await decide(kept.id, "kept/restore", { id: kept.id, index, path }, () => `Put back: ${path}.`);
+    await decide(kept.id, "kept/restore", { id: kept.id, index, shown: kept.contents }, () => `Put back: ${path}.`);
   },
 
   async drop(kept) {
     const body = el("p", {}, `What is kept of ${kept.id} is deleted for good. No file is changed.`);
     if (!(await ask({ title: "Delete what is kept?", body, action: "Delete", isDanger: true }))) return;
-    await decide(kept.id, "kept/drop", { id: kept.id, count: kept.contents.length }, () => "Deleted; no file was changed.");
+    await decide(kept.id, "kept/drop", { id: kept.id, shown: kept.contents }, () => "Deleted; no file was changed.");
   },
 };
 

@@ -1,6 +1,7 @@
 //! What is decided on the page is done, and nothing else.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
@@ -196,17 +197,33 @@ fn what_is_kept_is_put_back_or_deleted() {
     assert_eq!((&shown[0]["id"], &shown[0]["contents"][0]["path"]), (&json!(id), &json!("a")), "{shown}");
     assert_eq!(shown[0]["contents"].as_array().unwrap().len(), 1, "{shown}");
     // Only what was shown is decided about.
-    for (path, index) in [("a", 1), ("b", 0), ("../a", 0)] {
-        server.post("/api/kept/restore", &json!({ "id": id, "index": index, "path": path })).is(409);
+    let contents = shown[0]["contents"].clone();
+    let other = json!([{ "path": "../a", "reason": contents[0]["reason"] }]);
+    for (id, index, contents) in [(&*id, 1, &contents), (&id, 0, &other), (&id, 0, &json!([])), ("x", 0, &contents)] {
+        server.post("/api/kept/restore", &json!({ "id": id, "index": index, "shown": contents })).is(409);
     }
-    server.post("/api/kept/restore", &json!({ "id": "x", "index": 0, "path": "a" })).is(409);
-    server.post("/api/kept/drop", &json!({ "id": id, "count": 2 })).is(409);
-    assert_eq!((workspace.read("a"), kept()), ("theirs\n".to_owned(), shown.clone()));
-    let done = server.post("/api/kept/restore", &json!({ "id": id, "index": 0, "path": "a" })).is(200);
+    server.post("/api/kept/drop", &json!({ "id": id, "shown": [] })).is(409);
+    let restore = || server.post("/api/kept/restore", &json!({ "id": id, "index": 0, "shown": contents }));
+    // What stands there is a symlink: neither that nor what it leads to is written over.
+    workspace.write("z", "z");
+    fs::remove_file(workspace.path("a")).unwrap();
+    symlink("z", workspace.path("a")).unwrap();
+    assert!(restore().is(422)["error"].as_str().unwrap().contains("is a symlink now"));
+    assert_eq!((workspace.read("z"), kept()), ("z".to_owned(), shown.clone()));
+    fs::remove_file(workspace.path("a")).unwrap();
+    workspace.write("a", "theirs\n");
+    let done = restore().is(200);
     assert_eq!((workspace.read("a"), kept()), (LINES.to_owned(), shown));
     server.post("/api/undo", &json!({ "id": done["id"] })).is(200);
     assert_eq!(workspace.read("a"), "theirs\n");
-    server.post("/api/kept/drop", &json!({ "id": id, "count": 1 })).is(200);
+    // Another program writes to it after it was shown.
+    let slot = workspace.path(".txedit/kept").join(&id).join("000000");
+    fs::write(&slot, "late\n").unwrap();
+    let drop = |contents: &Value| server.post("/api/kept/drop", &json!({ "id": id, "shown": contents }));
+    restore().is(409);
+    drop(&contents).is(409);
+    assert_eq!((workspace.read("a"), fs::read_to_string(&slot).unwrap()), ("theirs\n".to_owned(), "late\n".to_owned()));
+    drop(&kept()[0]["contents"]).is(200);
     assert_eq!(kept(), json!([]));
 }
 
@@ -227,7 +244,7 @@ fn what_a_button_does_is_not_told_as_a_command() {
     server.post("/api/recover", &json!({ "id": id, "decision": "discard" })).is(200);
     let state = server.get("/api/state").is(200);
     assert_eq!((&state["kept"][0]["id"], &state["kept"][0]["contents"]), (&json!(id), &json!([])), "{state}");
-    server.post("/api/kept/drop", &json!({ "id": id, "count": 0 })).is(200);
+    server.post("/api/kept/drop", &json!({ "id": id, "shown": [] })).is(200);
     assert_eq!(server.get("/api/state").is(200)["kept"], json!([]));
 }
 
