@@ -144,9 +144,10 @@ fn once(row: &Row, contender: &Contender, papers: &Papers, expected: &Tree, disk
     let output = command.spawn().and_then(std::process::Child::wait_with_output);
     let took = started.elapsed();
     let output = output.map_err(|e| format!("{}: {e}", contender.name))?;
-    // What only reads has nothing that could fail.
     let is_success = output.status.success();
-    if if row.fails { is_success && !contender.only_reads } else { !is_success } {
+    // What only reads has nothing that could fail.
+    let is_wrong = if row.fails { is_success && !contender.only_reads } else { !is_success };
+    if is_wrong {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(format!("{}: {}: {}\n{said}", row.name, contender.name, output.status).into());
     }

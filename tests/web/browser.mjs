@@ -120,6 +120,14 @@ async function byMouse(browser) {
   await page.locator('[data-pick="0 3"]').waitFor();
   assert.equal(await page.locator(".file .badge.warn").count(), 2, "the files in conflict are marked");
   assert.equal(await page.locator(".code ins", { hasText: "timeout_ms" }).count() > 0, true, "words that changed are emphasised");
+  const words = await page.evaluate(async () => {
+    const { language, places } = await import("./syntax.js");
+    const of = (path, line) => places(line, language(path)).map(([start, end, kind]) => `${kind} ${line.slice(start, end)}`);
+    return [language("a.md"), of("a.rs", "fn f<'a>(x: &'a str) { 'x' } // it's"), of("b/c.py", "x = 'a#b' + 12 # don't"),
+      of("Makefile", "a#b: c # d"), of("d.sql", "a - 1 -- b"), of("e.js", " * let it be"), of("f.js", `let s = "${"x".repeat(1_000)}"`)];
+  });
+  assert.deepEqual(words, [null, ["keyword fn", "string 'x'", "comment // it's"], ["string 'a#b'", "number 12", "comment # don't"],
+    ["comment # d"], ["number 1", "comment -- b"], ["comment  * let it be"], []]);
   const added = page.locator(".code.add", { hasText: "is_empty" }).first();
   assert.equal(await added.textContent(), "    pub fn is_empty(&self) -> bool {");
   assert.deepEqual(await added.locator(".in-keyword").allTextContents(), ["pub", "fn", "self", "bool"]);

@@ -73,20 +73,23 @@ impl Engine {
                 format!("{} is a folder, or another special file; only files are written back", place.display());
             return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
         };
-        // A file is written through a symlink, into what that leads to.
-        if stat.kind != FileKind::Symlink && self.is_symlink(&path)? {
-            let message = format!("{} is a symlink now, which stays as it is", path.as_path().display());
-            return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
-        }
         let label = format!("restore what {id} kept");
+        let restore = || {
+            // A file would be written through a symlink, into what that leads to; it may have come since the last attempt.
+            if stat.kind != FileKind::Symlink && self.is_symlink(&path)? {
+                let message = format!("{} is a symlink now, which stays as it is", path.as_path().display());
+                return Err(by_hand(ErrorKind::NotARegularFile, message, id, place));
+            }
+            self.restore(&path, (&content, &stat), &label, run)
+        };
         for _ in 1..RESTORE_TRIES {
-            match self.restore(&path, (&content, &stat), &label, run) {
+            match restore() {
                 // It changed, or went, after it was looked at.
                 Err(error) if is_of_another_moment(&error) => {}
                 restored => return restored,
             }
         }
-        self.restore(&path, (&content, &stat), &label, run)
+        restore()
     }
 
     fn is_symlink(&self, path: &RelPath) -> Result<bool> {
