@@ -74,10 +74,12 @@ pub struct Excerpt {
 }
 
 impl<'e> Survey<'e> {
-    /// The pass for `edits`; `None` if they need more than an excerpt.
+    /// The pass for `edits` of a content of `size` bytes; `None` if they need more than an excerpt.
     #[must_use]
-    pub fn new(edits: &'e [Edit]) -> Option<Self> {
-        Self::with(edits, AROUND)
+    pub fn new(edits: &'e [Edit], size: u64) -> Option<Self> {
+        // What surrounds so many places may be everything.
+        let is_dense = edits.len() as u64 * AROUND as u64 >= size && size <= MOST as u64;
+        if is_dense { None } else { Self::with(edits, AROUND) }
     }
 
     fn with(edits: &'e [Edit], around: usize) -> Option<Self> {

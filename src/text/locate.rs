@@ -2,6 +2,7 @@
 //!
 //! Bytes compare exactly, except that a line break of the anchor matches a whole line break of either kind.
 
+use std::cell::OnceCell;
 use std::ops::{ControlFlow, Range};
 
 use memchr::memchr;
@@ -32,9 +33,10 @@ pub(super) struct Needle<'n> {
     segments: Vec<&'n [u8]>,
     /// The index of the longest segment.
     pivot: usize,
-    pivot_finder: Finder<'n>,
+    /// Made when it is first needed, as is the other: where an index has the places, neither is.
+    pivot_finder: OnceCell<Finder<'n>>,
     /// Finds the whole anchor in a content without CRLF.
-    lf_finder: Finder<'static>,
+    lf_finder: OnceCell<Finder<'static>>,
     /// The length of the longest match, with the byte before it.
     reach: usize,
 }
@@ -45,14 +47,9 @@ impl<'n> Needle<'n> {
         let segments = segments(anchor);
         let breaks = segments.len() - 1;
         let pivot = (0..segments.len()).max_by_key(|&index| segments[index].len()).unwrap_or(0);
-        let lf_form = segments.join(&b'\n');
-        Self {
-            pivot,
-            pivot_finder: Finder::new(segments[pivot]),
-            reach: lf_form.len() + breaks + 1,
-            lf_finder: Finder::new(&lf_form).into_owned(),
-            segments,
-        }
+        // Each of its line breaks may have two bytes.
+        let reach = segments.iter().map(|segment| segment.len()).sum::<usize>() + 2 * breaks + 1;
+        Self { segments, pivot, pivot_finder: OnceCell::new(), lf_finder: OnceCell::new(), reach }
     }
 
     /// The longest text between two of its line breaks.
@@ -139,9 +136,10 @@ impl<'n> Needle<'n> {
         each: &mut impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.segments.len() == 1 || !may_have_crlf {
-            let len = self.lf_finder.needle().len();
+            let finder = self.lf_finder();
+            let len = finder.needle().len();
             let mut from = progress.next.saturating_sub(at).min(window.len());
-            while let Some(found) = self.lf_finder.find(&window[from..]) {
+            while let Some(found) = finder.find(&window[from..]) {
                 let start = at + from + found;
                 progress.accept(&(start..start + len));
                 each(start..start + len)?;
@@ -175,7 +173,11 @@ impl<'n> Needle<'n> {
         if self.segments[self.pivot].is_empty() {
             return memchr(b'\n', text).map(|feed| feed + 1);
         }
-        self.pivot_finder.find(text)
+        self.pivot_finder.get_or_init(|| Finder::new(self.pivot())).find(text)
+    }
+
+    fn lf_finder(&self) -> &Finder<'static> {
+        self.lf_finder.get_or_init(|| Finder::new(&self.segments.join(&b'\n')).into_owned())
     }
 
     /// The match whose pivot starts at `pivot`, if there is one.

@@ -75,7 +75,7 @@ impl PieceList {
         let mut list = Self { base_len, ..Self::default() };
         let mut whole = NewPieces::default();
         whole.push(&(0..base_len), feeds);
-        list.put(&PieceGap { index: 0, at: 0 }, &whole);
+        list.put(&PieceGap { index: 0, within: None, at: 0 }, &whole);
         list
     }
 
@@ -131,49 +131,86 @@ impl PieceList {
         placed(&self.chunks[first..], at, feeds)
     }
 
-    /// Takes out the chunks around a range of the content.
+    /// Takes out the pieces in a range of the content and those that touch it; of a range in several chunks, all of these.
     pub(super) fn take(&mut self, range: &Range<usize>) -> TakenPieces {
         let (mut index, mut at, mut feeds) = (0, 0, 0);
-        // A chunk that ends where the range starts is taken: its last piece may go on there.
+        // A chunk that ends where the range starts is meant: its last piece may go on there.
         while let Some(chunk) = self.chunks.get(index)
             && at + chunk.len < range.start
         {
             (at, feeds) = (at + chunk.len, feeds + chunk.feeds);
             index += 1;
         }
-        let (mut stop, mut end) = (index, at);
-        while let Some(chunk) = self.chunks.get(stop)
-            && (stop == index || end < range.end)
-        {
-            end += chunk.len;
-            stop += 1;
-        }
-        let pieces: Vec<_> = placed(&self.chunks[index..stop], at, feeds).collect();
-        for chunk in self.chunks.drain(index..stop) {
-            self.len -= chunk.len;
-            self.feeds -= chunk.feeds;
-        }
-        TakenPieces { pieces, gap: PieceGap { index, at } }
+        let taken = match self.chunks.get(index) {
+            Some(chunk) if range.end <= at + chunk.len => {
+                let placed = || placed(&self.chunks[index..=index], at, feeds);
+                let first = placed().take_while(|piece| piece.end() < range.start).count();
+                let pieces: Vec<_> = placed().skip(first).take_while(|piece| piece.at <= range.end).collect();
+                let at = pieces.first().map_or(at, |piece| piece.at);
+                self.chunks[index].drain(first..first + pieces.len());
+                TakenPieces { pieces, gap: PieceGap { index, within: Some(first), at } }
+            }
+            _ => {
+                let (mut stop, mut end) = (index, at);
+                while let Some(chunk) = self.chunks.get(stop)
+                    && end < range.end
+                {
+                    end += chunk.len;
+                    stop += 1;
+                }
+                let pieces = placed(&self.chunks[index..stop], at, feeds).collect();
+                self.chunks.drain(index..stop);
+                TakenPieces { pieces, gap: PieceGap { index, within: None, at } }
+            }
+        };
+        self.len -= taken.pieces.iter().map(|piece| piece.len).sum::<usize>();
+        self.feeds -= taken.pieces.iter().map(|piece| piece.feeds).sum::<usize>();
+        taken
     }
 
     /// Puts `pieces` where others were taken out.
     pub(super) fn put(&mut self, gap: &PieceGap, pieces: &NewPieces) {
         let list = &pieces.list[..];
-        let size = if list.len() < 2 * CHUNK { list.len().max(1) } else { CHUNK };
-        let chunks: Vec<_> = list.chunks(size).map(|pieces| self.chunk(pieces)).collect();
-        self.len += chunks.iter().map(|chunk| chunk.len).sum::<usize>();
-        self.feeds += chunks.iter().map(|chunk| chunk.feeds).sum::<usize>();
-        self.chunks.splice(gap.index..gap.index, chunks);
+        self.len += pieces.len;
+        self.feeds += list.iter().map(|piece| piece.feeds).sum::<usize>();
+        let Some(within) = gap.within else { return self.divide(gap.index..gap.index, list) };
+        let chunk = &mut self.chunks[gap.index];
+        chunk.insert(within, list, self.base_len);
+        if !(1..2 * CHUNK).contains(&chunk.pieces.len()) {
+            let pieces = std::mem::take(&mut chunk.pieces);
+            self.divide(gap.index..gap.index + 1, &pieces);
+        }
     }
 
-    fn chunk(&self, pieces: &[ContentPiece]) -> Chunk {
-        let last_of_base = pieces.iter().rev().find(|piece| piece.from < self.base_len);
-        Chunk {
-            len: pieces.iter().map(|piece| piece.len).sum(),
-            feeds: pieces.iter().map(|piece| piece.feeds).sum(),
-            base_end: last_of_base.map_or(0, |piece| piece.from + piece.len),
-            pieces: pieces.to_vec(),
+    /// Replaces chunks by those of `pieces`.
+    fn divide(&mut self, chunks: Range<usize>, pieces: &[ContentPiece]) {
+        let size = if pieces.len() < 2 * CHUNK { pieces.len().max(1) } else { CHUNK };
+        let divided = pieces.chunks(size).map(|pieces| {
+            let mut chunk = Chunk { pieces: Vec::new(), len: 0, feeds: 0, base_end: 0 };
+            chunk.insert(0, pieces, self.base_len);
+            chunk
+        });
+        let divided: Vec<_> = divided.collect();
+        self.chunks.splice(chunks, divided);
+    }
+}
+
+impl Chunk {
+    /// Takes pieces out; until others are put there, only their sums are right.
+    fn drain(&mut self, pieces: Range<usize>) {
+        for piece in self.pieces.drain(pieces) {
+            self.len -= piece.len;
+            self.feeds -= piece.feeds;
         }
+    }
+
+    /// Puts pieces in front of the one with this index.
+    fn insert(&mut self, index: usize, pieces: &[ContentPiece], base_len: usize) {
+        self.pieces.splice(index..index, pieces.iter().copied());
+        self.len += pieces.iter().map(|piece| piece.len).sum::<usize>();
+        self.feeds += pieces.iter().map(|piece| piece.feeds).sum::<usize>();
+        let last_of_base = self.pieces.iter().rev().find(|piece| piece.from < base_len);
+        self.base_end = last_of_base.map_or(0, |piece| piece.from + piece.len);
     }
 }
 
@@ -198,8 +235,10 @@ pub(super) struct TakenPieces {
 /// Where pieces were taken out.
 #[derive(Debug)]
 pub(super) struct PieceGap {
-    /// The index of the chunk behind it.
+    /// The index of the chunk it is in, or of the one behind it.
     index: usize,
+    /// The index of the piece behind it, if it is in a chunk.
+    within: Option<usize>,
     /// Its place in the content.
     pub(super) at: usize,
 }

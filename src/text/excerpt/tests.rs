@@ -90,9 +90,14 @@ fn what_is_no_text_is_refused_and_what_needs_more_is_left_to_the_whole() {
     assert_eq!(refused("ö ____ \u{20ac}".as_bytes()), ErrorKind::MatchNotFound);
     assert_eq!(refused(b"a ____ a"), ErrorKind::AmbiguousMatch);
 
-    assert!(Survey::new(&[edit("\n\n", "x", Count::Once)]).is_none());
+    let large = MOST as u64 + 1;
+    assert!(Survey::new(&[edit("\n\n", "x", Count::Once)], large).is_none());
     let anchor = Anchor::Range { range: 0..1, expected: b"a".to_vec() };
-    assert!(Survey::new(&[Edit { anchor, replacement: Vec::new() }]).is_none());
+    assert!(Survey::new(&[Edit { anchor, replacement: Vec::new() }], large).is_none());
+    let many = vec![edit("a", "b", Count::Any); MOST / AROUND];
+    assert!(Survey::new(&many, large).is_some());
+    assert!(Survey::new(&many, large - 1).is_none(), "what surrounds so many places is everything");
+    assert!(Survey::new(&many[..2], large - 1).is_some());
     let lines = [edit("a", "b\nc", Count::Once)];
     assert!(excerpt(b"_______________ a _______________", &lines, 2, 5).is_none(), "no line break in sight");
     assert!(excerpt(b"\r\n___a", &lines, 2, 5).is_none(), "half a line break in sight");

@@ -143,7 +143,8 @@ impl<'a> TargetReader<'a> {
         }
         let (_, folder) = &self.parents[place.folder()];
         let name = Name::new(folder, place.path.name());
-        let (snapshot, large) = streaming::read(&self.engine.workspace, name, stat, edits, self.cancel)?;
+        let read = streaming::read(&self.engine.workspace, name, stat, edits, self.cancel)?;
+        let Some((snapshot, large)) = read else { return Ok(None) };
         self.remember(target, snapshot);
         Ok(large)
     }

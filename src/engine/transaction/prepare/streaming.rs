@@ -32,18 +32,17 @@ pub(crate) struct Large<'a> {
 /// The bytes that a byte-order mark may have.
 const MARK_BYTES: usize = 3;
 
-/// Reads a file as far as `edits` need it; without [`Large`], they need all of it.
+/// Reads a file as far as `edits` need it; without [`Large`], they need all of it. `None` if that is known before it is
+/// read.
 pub(crate) fn read<'a>(
     workspace: &'a Workspace,
     name: Name<'_>,
     stat: &Arc<Stat>,
     (edits, encoding): (&[Edit], Option<Charset>),
     cancel: &'a CancelToken,
-) -> Result<(Snapshot, Option<Large<'a>>)> {
+) -> Result<Option<(Snapshot, Option<Large<'a>>)>> {
     let is_decoded = encoding.is_some_and(|encoding| !encoding.is_utf8());
-    let Some(mut survey) = Survey::new(edits).filter(|_| !is_decoded) else {
-        return Ok((snapshot::read(workspace, name, stat, ReadMode::Nothing, cancel)?.0, None));
-    };
+    let Some(mut survey) = Survey::new(edits, stat.size).filter(|_| !is_decoded) else { return Ok(None) };
     let mut first = Vec::new();
     let wanted = ReadMode::Pieces(&mut |piece| {
         if first.len() < MARK_BYTES {
@@ -53,7 +52,7 @@ pub(crate) fn read<'a>(
     });
     let (snapshot, _) = snapshot::read(workspace, name, stat, wanted, cancel)?;
     if Charset::of(&first, encoding) != Ok(None) {
-        return Ok((snapshot, None));
+        return Ok(Some((snapshot, None)));
     }
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     // No more than each range: what lies between two is not read twice.
@@ -73,7 +72,7 @@ pub(crate) fn read<'a>(
     };
     let excerpt = survey.excerpt(read, feeds)?;
     let large = excerpt.map(|excerpt| Large { workspace, file, size: stat.size, excerpt, cancel });
-    Ok((snapshot, large))
+    Ok(Some((snapshot, large)))
 }
 
 impl Base for Large<'_> {
