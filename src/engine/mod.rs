@@ -334,7 +334,6 @@ impl Engine {
     /// Recovers everything that is interrupted; returns the failure, if there was one.
     fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let StateLookup::State(state) = found else { return Ok(None) };
-        open::sweep(state)?;
         // What is left of a view stops no command: the next one tries again.
         store::view_folder::sweep(state).ok();
         if state.has_certainly_no_folder(Section::Transactions)? {

@@ -6,7 +6,7 @@ use crate::engine::report::Pruned;
 use crate::engine::store::id;
 use crate::engine::store::lookup;
 use crate::engine::store::state::{Section, StateFolder, list_ids};
-use crate::engine::{Durability, Engine, Retention, history};
+use crate::engine::{Durability, Engine, Retention, history, open};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::{listed, shown};
@@ -83,12 +83,13 @@ impl Engine {
         })
     }
 
-    /// Prunes after some of the commits; a later one verifies and unlinks what is pruned. `bytes` is the size of this
-    /// commit's originals. Returns warnings for the caller.
+    /// Prunes after some of the commits, and drops open transactions that have expired; a later one verifies and unlinks what
+    /// is pruned. `bytes` is the size of this commit's originals. Returns warnings for the caller.
     pub(crate) fn prune_by_the_way(&self, state: &StateFolder, committed: &str, bytes: u64) -> Result<Vec<String>> {
         let retention = &self.settings.retention;
         let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
         let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
+        open::sweep(state)?;
         let heavy: Vec<_> = moved.into_iter().filter(|moved| moved.is_heavy).map(|moved| moved.id).collect();
         let bound = retention.bytes;
         let told = format!("history holds {bound} bytes at most: {} can no longer be undone", listed(&heavy));

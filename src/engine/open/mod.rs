@@ -20,6 +20,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::history::trash::{self, Goes};
+use super::recovery::InFront;
 use super::report::review::SelectedCommit;
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
@@ -356,6 +357,17 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
 #[cfg(feature = "web")]
 pub(super) fn saves(state: &StateFolder) -> Result<Vec<String>> {
     store::saves(state)
+}
+
+impl Engine {
+    /// Recovers like [`Engine::recover_own`], and drops open transactions that have expired. Other commits do it by the way, and
+    /// few of them: the names of a thousand take a third as long as a commit.
+    fn recover_and_sweep(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<InFront> {
+        if let StateLookup::State(state) = found {
+            sweep(state)?;
+        }
+        self.recover_own(found, warnings, run)
+    }
 }
 
 /// Drops expired open transactions, and what is left of those that were never stored.

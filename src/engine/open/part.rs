@@ -55,7 +55,7 @@ impl Engine {
     ) -> Result<SelectedCommit> {
         self.check_allowed(check.as_ref())?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
-        let failed = self.recover_own(&found, &mut warnings, run)?;
+        let failed = self.recover_and_sweep(&found, &mut warnings, run)?;
         let committed = self.commit_opened(id, part, check, &mut found, &mut warnings, run);
         let (report, rest) = match committed {
             Ok(SelectedCommit { report, rest }) => (Ok(report), rest),

@@ -14,7 +14,7 @@ impl Engine {
     /// be its commit; a committed one can no longer be discarded. Returns warnings.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
         let (found, mut warnings) = (self.found()?, Vec::new());
-        let failed = self.recover_own(&found, &mut warnings, run)?;
+        let failed = self.recover_and_sweep(&found, &mut warnings, run)?;
         match self.drop_open(&found, id, &mut warnings, run) {
             Ok(()) => Ok(warnings),
             Err(error) => Err(failed.in_front_of(error).warning_of(warnings)),

@@ -46,7 +46,8 @@ impl Engine {
     ) -> Result<Staged> {
         check_stageable(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
-        let failed = if request.dry_run { InFront::default() } else { self.recover_own(&found, &mut warnings, run)? };
+        let failed =
+            if request.dry_run { InFront::default() } else { self.recover_and_sweep(&found, &mut warnings, run)? };
         match self.stage_in(request, (id, is_seen), &mut found, &mut warnings, run) {
             Ok(mut staged) => {
                 staged.report.warnings = warnings;

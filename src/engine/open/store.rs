@@ -105,7 +105,7 @@ pub(super) fn expired(state: &StateFolder) -> Result<Vec<String>> {
     let mut expired = Vec::new();
     let now = id::instant(workspace.now());
     let oldest = now.checked_sub(jiff::SignedDuration::from_secs(LIFETIME)).unwrap_or(Timestamp::MIN);
-    // Every commit comes here: of those that were opened within a lifetime, and so have not expired, only the names are looked
+    // A commit may come here, too: of those that were opened within a lifetime, and so have not expired, only the names are looked
     // at. One that was opened in the future, before the clock was set back, may have expired.
     let [oldest, newest] = [oldest, now].map(id::time_part);
     for id in list_ids(workspace, &section)? {

@@ -99,11 +99,11 @@ fn what_is_dropped_or_unknown_is_told_so() {
     assert_eq!(fs::read_dir(workspace.path(".txedit/open")).unwrap().count(), 0);
 }
 
-#[test]
-fn an_open_transaction_that_lapsed_is_swept() {
-    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+/// An open transaction that lapsed years ago.
+fn lapsed(workspace: &Workspace) -> String {
     let id = workspace.open(&edit("a", "one", "1"));
-    let file = workspace.path(".txedit/open").join(&id).join("transaction.json");
+    let open = workspace.path(".txedit/open");
+    let file = open.join(&id).join("transaction.json");
     let text = fs::read_to_string(&file).unwrap();
     let stored: Value = serde_json::from_str(&text).unwrap();
     // As it is written, but for the time: whatever begins in another way is not read on.
@@ -111,14 +111,33 @@ fn an_open_transaction_that_lapsed_is_swept() {
     assert_ne!(lapsed, text);
     fs::write(&file, lapsed).unwrap();
     // It was opened before that: one that was opened just now is not looked at.
-    let open = workspace.path(".txedit/open");
     let older = format!("20200912T000000.000000Z{}", &id[id.find('-').unwrap()..]);
     fs::rename(open.join(&id), open.join(&older)).unwrap();
-    let id = older;
-    assert!(workspace.engine.status().unwrap().open[0].is_expired);
+    older
+}
+
+#[test]
+fn an_open_transaction_that_lapsed_is_swept() {
+    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+    let id = lapsed(&workspace);
+    let open = || workspace.engine.status().unwrap().open;
+    assert!(open()[0].is_expired);
     refused(&workspace.preview(&id).unwrap_err(), ErrorKind::TransactionExpired);
-    workspace.apply(&edit("b", "one", "1")).unwrap();
-    assert!(workspace.engine.status().unwrap().open.is_empty());
+    // By each command about open transactions.
+    let next = workspace.open(&edit("b", "one", "1"));
+    assert_eq!(open().iter().map(|open| &open.id).collect::<Vec<_>>(), [&next]);
+}
+
+#[test]
+fn one_commit_in_many_sweeps_open_transactions() {
+    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+    lapsed(&workspace);
+    let commits = (1..2_000).find(|number| {
+        let (old, new) = if number % 2 == 1 { ("one", "two") } else { ("two", "one") };
+        workspace.apply(&edit("b", old, new)).unwrap();
+        workspace.engine.status().unwrap().open.is_empty()
+    });
+    assert!(commits.is_some());
 }
 
 #[test]
