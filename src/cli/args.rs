@@ -17,7 +17,10 @@ mod server;
 mod tools;
 mod transactions;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::error::ErrorKind::DisplayVersion;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use campaign::{
     CampaignCommand, CampaignFolderArgs, CampaignNewArgs, CampaignPendingArgs, CampaignReportArgs, CampaignRetryArgs,
@@ -47,7 +50,7 @@ use super::topics::TOPICS;
 /// Many edits over many files, as one transaction, or nothing at all.
 #[derive(Debug, Parser)]
 #[command(
-    name = "txedit",
+    name = NAME,
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
@@ -88,7 +91,30 @@ fn after_help() -> String {
     )
 }
 
-// Only the command that was typed is built: building all of them takes longer than an edit of a file.
+/// Reads the words of a command line.
+///
+/// Only the commands that they may name are built: clap gives each a copy of every common option, which takes longer than an
+/// edit of a file. What is no plain success is read once more, with all commands, which its message may name.
+pub(crate) fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
+    let whole = CommandLine::command();
+    let named = whole.get_subcommands().filter(|command| words.iter().any(|word| word == command.get_name()));
+    let few = clap::Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .args(whole.get_arguments().cloned())
+        .subcommands(named.cloned());
+    match few.try_get_matches_from(words) {
+        Err(told) if told.kind() == DisplayVersion => Err(told),
+        matches => {
+            let line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
+            line.or_else(|_| CommandLine::try_parse_from(words))
+        }
+    }
+}
+
+const NAME: &str = "txedit";
+
+// Only the command that was typed is built.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {
@@ -194,7 +220,6 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
     use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument, UnknownArgument};
 
     use super::*;
@@ -263,6 +288,7 @@ mod tests {
                 line.starts_with("  ") && (line.contains("claude ") || CommandLine::try_parse_from(&words).is_ok()),
                 "{line}"
             );
+            check_parsed(&words);
             let own: Vec<&str> = name.split('-').collect();
             let is_own = own.iter().all(|own| words.iter().any(|word| word == own));
             assert!(is_own, "an example of another command than {name}: {line}");
@@ -270,6 +296,43 @@ mod tests {
         }
         let all = command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
         all.for_each(|sub| check_examples(sub, found));
+    }
+
+    /// Few commands read a line as all of them do.
+    fn check_parsed(words: &[impl AsRef<str>]) {
+        let words: Vec<OsString> = words.iter().map(|word| word.as_ref().into()).collect();
+        let [few, all] = [parse(&words), CommandLine::try_parse_from(&words)].map(|read| match read {
+            Ok(line) => format!("{line:?}"),
+            Err(told) => format!("{:?}: {told}", told.kind()),
+        });
+        assert_eq!(few, all);
+    }
+
+    #[test]
+    fn a_line_is_read_as_if_all_commands_were_built() {
+        let lines = [
+            "txedit",
+            "txedit --version",
+            "txedit -V edit",
+            "txedit --help",
+            "txedit edit --help",
+            "txedit edit -V",
+            "txedit kept",
+            "txedit history prune --keep 1 --json",
+            "txedit history prun",
+            "txedit histroy prune",
+            "txedit help edit",
+            "txedit --root status log --limit 2",
+            "txedit --root status",
+            "txedit -q --deny edit status",
+            "txedit log --limit two",
+            "txedit edit edit --old log --new undo --root status",
+            "txedit status log",
+            "txedit --jsn status",
+        ];
+        for line in lines {
+            check_parsed(&line.split(' ').collect::<Vec<_>>());
+        }
     }
 
     #[test]

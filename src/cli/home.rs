@@ -11,13 +11,13 @@ use super::options::usage;
 /// The folder with the user's settings. It is an error if it cannot be found: what the user denies is then unknown.
 pub(super) fn settings_folder() -> Result<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    folder_of(set("XDG_CONFIG_HOME"), folders().into_iter().next())
+    folder_of(set("XDG_CONFIG_HOME"), folders().next())
 }
 
 /// The folder with the user's states, if it is known.
 pub(super) fn user_state() -> Option<PathBuf> {
     let set = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    set.or_else(|| Some(folders().into_iter().next()?.join(".local/state")))
+    set.or_else(|| Some(folders().next()?.join(".local/state")))
 }
 
 fn folder_of(settings: Option<PathBuf>, home: Option<PathBuf>) -> Result<PathBuf> {
@@ -28,19 +28,20 @@ fn folder_of(settings: Option<PathBuf>, home: Option<PathBuf>) -> Result<PathBuf
     })
 }
 
-/// All home folders of the user: first from the environment, then from the password database.
-pub(super) fn folders() -> Vec<PathBuf> {
+/// All home folders of the user: first from the environment, then from the password database, which is read only if more than
+/// the first is asked for.
+fn folders() -> impl Iterator<Item = PathBuf> {
     // If the variable is not set, the standard library asks the database through the system, which also knows users
     // that are in no file.
-    let all = [env::home_dir(), os::home_of_user()];
-    all.into_iter().flatten().filter(|home| home.is_absolute()).collect()
+    let all = [env::home_dir, os::home_of_user];
+    all.into_iter().filter_map(|home| home()).filter(|home| home.is_absolute())
 }
 
 /// The home folders and all folders above them, up to the root of the file system: programs are often started there by
 /// chance, and they contain everything.
 pub(super) fn unfit_folders() -> Vec<PathBuf> {
     let mut unfit = vec![PathBuf::from("/")];
-    for home in folders().iter().filter_map(|home| home.canonicalize().ok()) {
+    for home in folders().filter_map(|home| home.canonicalize().ok()) {
         unfit.extend(home.ancestors().map(Path::to_owned));
     }
     unfit

@@ -30,7 +30,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind as Misuse;
 
 use args::CommandLine;
@@ -46,7 +45,7 @@ pub fn main() -> ExitCode {
     // If this fails, the signal ends the program, and a recovery handles what it leaves.
     signals::survive_file_limits().ok();
     let words: Vec<OsString> = env::args_os().collect();
-    let status = match CommandLine::try_parse_from(&words) {
+    let status = match args::parse(&words) {
         Ok(line) => run(&line),
         Err(misuse) => explain(&misuse, &words),
     };
