@@ -15,6 +15,7 @@ use crate::limits;
 use crate::path::bounds::{Barred, Bounds, is_repository, lead_into_state};
 use crate::path::{AskedPath, PathProblem, RelPath};
 
+mod beside;
 mod links;
 mod states;
 
@@ -96,6 +97,8 @@ pub(crate) struct Resolver<'a> {
     folders: HashMap<OsString, ResolvedFolder>,
     /// True for repositories, by their path.
     repositories: HashMap<OsString, bool>,
+    /// The last place in an open folder, and that folder.
+    last: Option<(RelPath, Handle)>,
     /// Folders that are already open: finding one again takes no second handle.
     known: Option<&'a Folders>,
     /// The symlinks that the request takes away themselves, or puts something else in the place of.
@@ -119,7 +122,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(workspace: &'a Workspace, bounds: &'a Bounds) -> Self {
         let (folders, repositories) = (HashMap::new(), HashMap::new());
         let (taken_links, links_to_folders) = (HashSet::new(), HashSet::new());
-        Self { workspace, bounds, folders, repositories, known: None, taken_links, links_to_folders }
+        Self { workspace, bounds, folders, repositories, last: None, known: None, taken_links, links_to_folders }
     }
 
     /// A resolver for paths that were resolved before.
@@ -232,6 +235,9 @@ impl<'a> Resolver<'a> {
         for _ in 0..limits::SYMLINKS {
             // Before anything is opened, and again for the target of each symlink.
             self.check_bounds(&rel, path)?;
+            if let Some(place) = self.beside_last(&rel)?.filter(|_| !is_link) {
+                return Ok(place);
+            }
             match self.step(&rel, last)? {
                 // Its target has just disappeared.
                 PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
@@ -239,6 +245,7 @@ impl<'a> Resolver<'a> {
                     self.check_repositories(&place, path)?;
                     self.check_states(&place, path)?;
                     place.is_link = is_link;
+                    self.remember(&place);
                     return Ok(place);
                 }
                 PathStep::LinkedFolder => {
