@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::corpus::{Job, replace};
 use crate::promised::{self, Moves};
-use crate::{Result, layers};
+use crate::{Result, every_call, layers, mcp_floor};
 
 /// `floor HOW JOB`, in the tree.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match how.as_str() {
         "serve" => return serve(replace_file),
         "serve what is promised" => return serve_promised(),
+        "serve every call" => return mcp_floor::serve(),
         _ => {}
     }
     let job: Job = serde_json::from_slice(&fs::read(rest.first().ok_or("floor HOW JOB")?)?)?;
@@ -26,6 +27,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "syncfs twice" => stage(&job).and_then(|()| sync()).and_then(|()| name(&job)).and_then(|()| sync()),
         "promised" => commit(&job, Moves::Exchange),
         "promised step by step" => commit(&job, Moves::StepByStep),
+        "every call" => every_call::commit(&files(&job), |old| job.apply(old), 1),
+        "every call, refused" => every_call::refuse(&files(&job), |old| job.apply(old)),
         "syncfs" => rename(&job).and_then(|()| sync()),
         "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
         "fstx" => layers::fstx(&job),
@@ -36,8 +39,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// What is promised, and no more.
 fn commit(job: &Job, moves: Moves) -> Result<()> {
-    let files: Vec<&Path> = job.files.iter().map(PathBuf::as_path).collect();
-    promised::commit(&files, |old| job.apply(old), 1, moves)
+    promised::commit(&files(job), |old| job.apply(old), 1, moves)
+}
+
+fn files(job: &Job) -> Vec<&Path> {
+    job.files.iter().map(PathBuf::as_path).collect()
 }
 
 /// Reads and hashes.

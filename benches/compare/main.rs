@@ -15,8 +15,10 @@
 mod corpus;
 mod costs;
 mod disk;
+mod every_call;
 mod floor;
 mod layers;
+mod mcp_floor;
 mod measure;
 mod peers;
 mod plot;

@@ -11,14 +11,14 @@ use txedit::fs::{Fs, Name, OsFs};
 
 use crate::Result;
 
-const FOLDER: &str = ".least/txn";
-const NEW: &str = ".least/txn/journal.new";
-const NAMED: &str = ".least/txn/journal";
-const DONE: &str = ".least/txn/journal.done";
-const HISTORY: &str = ".least/history";
+pub(crate) const FOLDER: &str = ".least/txn";
+pub(crate) const NEW: &str = ".least/txn/journal.new";
+pub(crate) const NAMED: &str = ".least/txn/journal";
+pub(crate) const DONE: &str = ".least/txn/journal.done";
+pub(crate) const HISTORY: &str = ".least/history";
 
 /// Files up to which each is written out by itself, and the file that was changed last is synced.
-const EACH: usize = 8;
+pub(crate) const EACH: usize = 8;
 
 /// How a slot and its target change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
     Ok(fs::rename(FOLDER, format!("{HISTORY}/{number}"))?)
 }
 
-fn slot_of(number: usize) -> String {
+pub(crate) fn slot_of(number: usize) -> String {
     format!("{FOLDER}/{number:06}")
 }
 
@@ -92,14 +92,14 @@ fn compare(path: &Path, out: &str, digest: &blake3::Hash) -> Result<()> {
     if is_same { Ok(()) } else { Err(format!("{} was written meanwhile", path.display()).into()) }
 }
 
-fn check(path: &Path, before: &Metadata, now: &Metadata) -> Result<()> {
+pub(crate) fn check(path: &Path, before: &Metadata, now: &Metadata) -> Result<()> {
     let of = |metadata: &Metadata| (metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.len());
     if of(before) == of(now) { Ok(()) } else { Err(format!("{} was changed meanwhile", path.display()).into()) }
 }
 
 /// Makes new contents, originals and the journal durable: by one sync of the journal after all others were written out, or of
 /// the file system.
-fn make_durable(files: &[&Path], journal: &File) -> Result<()> {
+pub(crate) fn make_durable(files: &[&Path], journal: &File) -> Result<()> {
     if files.len() > EACH {
         return Ok(syncfs(File::open(".")?)?);
     }

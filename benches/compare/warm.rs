@@ -17,6 +17,7 @@ const SIZE: usize = 20 << 10;
 const TEXTS: [&str; 2] = ["fetch_widget", "load_widget"];
 const FLOOR: &str = "floor: temp + fsync + rename + fsync, as a server";
 const PROMISED: &str = "the bare protocol, as a server";
+const EVERY_CALL: &str = "every call of txedit, as a server over rmcp";
 
 /// How a server is asked for an edit: of a path, from a text, to another, with the number of the call.
 type Ask = fn(&Path, &str, &str, usize) -> Value;
@@ -131,6 +132,7 @@ pub(crate) fn row(calls: usize, tools: &Path, disk: &mut Disk) -> Result<Vec<Str
         Server::start("txedit mcp", mcp("power"), multi_edit, &root)?,
         Server::start(FLOOR, floor("serve")?, plain, &root)?,
         Server::start(PROMISED, floor("serve what is promised")?, plain, &root)?,
+        Server::start(EVERY_CALL, floor("serve every call")?, multi_edit, &root)?,
         Server::start("process: txedit mcp --durability process", mcp("process"), multi_edit, &root)?,
     ];
     if let Some(before) = peers::BEFORE.get() {
