@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use txedit::fs::Fs as _;
 use txedit::fs::sim::{Action, SimFs};
 use txedit::testing::Errno;
 use txedit::{Digest, Engine, ErrorKind, Outcome, Result};
@@ -138,6 +140,37 @@ fn a_staging_that_is_given_up_leaves_no_content() {
     machine.clear_hook();
     let staged = machine.tree().into_keys().map(|path| path.display().to_string());
     assert_eq!(staged.filter(|path| path.contains("/00000")).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The folders that a request names are locked before it is known what they hold.
+#[test]
+fn a_folder_that_another_process_holds_is_waited_for_whichever_way_leads_there() {
+    for (path, is_exchanged) in [("d/f", true), ("link", false)] {
+        let machine = SimFs::new();
+        for folder in ["d", "held"] {
+            machine.make_folders(format!("/w/{folder}")).unwrap();
+            machine.create(format!("/w/{folder}/f"), "old").unwrap();
+        }
+        machine.symlink("held/f", "/w/link").unwrap();
+        let other = machine.process(9);
+        let held = other.open_folder(Path::new("/w/held")).unwrap();
+        assert!(other.try_lock(&held).unwrap());
+        let (acting, acted) = (machine.clone(), AtomicBool::new(!is_exchanged));
+        machine.set_hook(move |call| {
+            if call.verb == "try_lock" && call.path.ends_with("d") && !acted.swap(true, Ordering::Relaxed) {
+                acting.rename("/w/d", "/w/before").unwrap();
+                acting.rename("/w/held", "/w/d").unwrap();
+            }
+            Action::Continue
+        });
+        let settings = settings().lock_timeout(Duration::from_millis(50));
+        let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings).unwrap();
+        let edit = request(vec![replaces(path, "old", "new")]);
+        assert_eq!(engine.apply(&edit, running()).unwrap_err().kind(), ErrorKind::LockTimeout, "{path}");
+        machine.clear_hook();
+        drop(held);
+        engine.apply(&edit, running()).unwrap();
+    }
 }
 
 /// Folders are verified once for all their files in a row: each of them, not only the first.

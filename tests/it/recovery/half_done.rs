@@ -157,6 +157,6 @@ fn a_stage_that_ended_before_it_stored_anything_is_swept_a_day_later() {
     };
     assert_eq!(folders().count(), 2);
     sim.advance(std::time::Duration::from_secs(25 * 3600));
-    super::lost::engine(&sim, 3).apply(&Request::new().create("c", "c"), Run::default()).unwrap();
-    assert_eq!(folders().count(), 0);
+    super::lost::engine(&sim, 3).stage(&Request::new().create("c", "c"), None, Run::default()).unwrap();
+    assert_eq!(folders().count(), 1);
 }

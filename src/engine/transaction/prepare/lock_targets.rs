@@ -67,22 +67,28 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<LockedTargets> {
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
+        // A check that would wait for the locks of its own transaction must not try to get them.
+        let mut named = if self.inside.is_none() { self.resolver().folders_named(targets.paths()) } else { None };
         loop {
             patience.check_cancelled()?;
-            let (before, parents) = resolve(self.resolver(), targets)?;
-            self.refuse_own_locks(found, &before, &parents)?;
-            // These suffice for a comparison; the metadata is read again under the locks.
-            let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
-            let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
-            let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;
-            let same = before
-                .iter()
-                .zip(&places)
-                .all(|((path, missing), now)| *path == now.path && *missing == now.missing.len())
-                && again.iter().all(|(path, (stat, _))| parents.contains_key(path) && locks.holds(stat));
-            if !same {
-                drop((locks, parents, again));
-                patience.pause(self.root())?;
+            let is_guess = named.is_some();
+            let seen = match named.take() {
+                Some(folders) => folders,
+                None => {
+                    let (places, folders) = resolve(self.resolver(), targets)?;
+                    self.refuse_own_locks(found, &places, &folders)?;
+                    folders
+                }
+            };
+            let locks = Locks::acquire(&self.workspace, seen.values().cloned().collect(), patience)?;
+            let (places, parents) = resolve(self.resolver().knowing(&seen), targets)?;
+            let are_locked = parents.iter().all(|(path, (stat, _))| seen.contains_key(path) && locks.holds(stat));
+            if !are_locked {
+                // What is named leads to other folders, or something was moved.
+                drop((locks, parents, seen));
+                if !is_guess {
+                    patience.pause(self.root())?;
+                }
                 continue;
             }
             let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
@@ -90,7 +96,7 @@ impl Engine {
                 return Ok(LockedTargets { places, parents, locks });
             };
             // Its owner is dead. A recovery needs the locks that we hold, and changes what was resolved.
-            drop((locks, parents, again));
+            drop((locks, parents, seen));
             self.recover_first(&touching, patience, warnings, run)?;
         }
     }

@@ -1,14 +1,41 @@
-//! Resolves a path in the folder of the one before, as most paths of a request are, by one call.
+//! What most paths of a request have in common: they are in the folder that they name, as the one before is.
 
 use std::sync::Arc;
 
-use super::{ResolvedPath, Resolver};
+use super::{Folders, LastLink, ResolvedFolder, ResolvedPath, Resolver};
 use crate::engine::store::section::is_of_state_folder;
 use crate::error::Result;
 use crate::fs::{FileKind, Name};
-use crate::path::RelPath;
+use crate::path::{AskedPath, RelPath};
 
 impl Resolver<'_> {
+    /// The folders that paths name, whatever is in them: those of most requests, so that what is there is looked at only once
+    /// these are locked. `None` if a path has to be resolved first.
+    pub(crate) fn folders_named<'p>(
+        &mut self,
+        paths: impl Iterator<Item = (&'p AskedPath, LastLink)>,
+    ) -> Option<Folders> {
+        let mut folders = Folders::new();
+        let mut last: Option<RelPath> = None;
+        for (path, _) in paths {
+            let rel = self.relative(path).ok().filter(|rel| self.bounds.bars(rel.as_path()).is_none())?;
+            if last.as_ref().is_none_or(|last| last.parent() != rel.parent()) {
+                // Such a name may be that of a state folder, in which locks mean something else.
+                if rel.parent().iter().any(is_of_state_folder) {
+                    return None;
+                }
+                match self.open(rel.parent()) {
+                    Ok(ResolvedFolder::Open(folder, stat)) => {
+                        folders.insert(rel.parent().to_owned(), (stat.clone(), folder.clone()));
+                    }
+                    _ => return None,
+                }
+            }
+            last = Some(rel);
+        }
+        Some(folders)
+    }
+
     /// The place of a file, or of nothing, beside the last place, whose folder was found in order; `None` for any other.
     pub(super) fn beside_last(&self, rel: &RelPath) -> Result<Option<ResolvedPath>> {
         let Some((_, folder)) = self.last.as_ref().filter(|(last, _)| last.parent() == rel.parent()) else {
