@@ -72,13 +72,12 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let is_guess = named.is_some();
-            let seen = match named.take() {
-                Some(folders) => folders,
-                None => {
-                    let (places, folders) = resolve(self.resolver(), targets)?;
-                    self.refuse_own_locks(found, &places, &folders)?;
-                    folders
-                }
+            let seen = if let Some(folders) = named.take() {
+                folders
+            } else {
+                let (places, folders) = resolve(self.resolver(), targets)?;
+                self.refuse_own_locks(found, &places, &folders)?;
+                folders
             };
             let locks = Locks::acquire(&self.workspace, seen.values().cloned().collect(), patience)?;
             let (places, parents) = resolve(self.resolver().knowing(&seen), targets)?;
