@@ -1,6 +1,6 @@
-//! Every call that `txedit` makes for a commit or a refusal (`strace`), by a program that computes nothing besides but new
-//! contents and hashes: no request is validated, no plan or report is made, no error told. What takes longer than this is
-//! `txedit`'s own work; what takes less has left a check out.
+//! The calls that `txedit` makes for a commit or a refusal, kind by kind and nearly as many, by a program that computes nothing
+//! besides but new contents and hashes: no request is validated, no plan is made, no error told. What `txedit` takes beyond
+//! this is its own work. `strace -f -c` counts both.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
@@ -34,6 +34,7 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
     let folder = make_folder(number)?;
     let mut journal = Vec::new();
     let read = files.iter().map(|path| read(path, files.len())).collect::<Result<Vec<_>>>()?;
+    // Few files stay open until they are synced.
     let mut staged = Vec::new();
     for (slot, (path, old)) in files.iter().zip(&read).enumerate() {
         let new = content(&old.content);
@@ -111,11 +112,10 @@ fn look_around(files: &[&Path]) -> Result<Vec<File>> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if seen.insert(folder) {
             let folder = File::open(folder)?;
-            for _ in 0..2 {
-                folder.metadata()?;
-                look(&folder, "HEAD");
-            }
+            folder.metadata()?;
             flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+            folder.metadata()?;
+            look(&folder, "HEAD");
             locks.push(folder);
         }
     }
@@ -144,9 +144,8 @@ fn make_folder(number: usize) -> Result<File> {
     Ok(folder)
 }
 
-/// Reads a file and its attributes, after it was looked at without and with its lock.
+/// Reads a file and its attributes; it stays open where it is one of few.
 fn read(path: &Path, of: usize) -> Result<Read> {
-    fs::symlink_metadata(path)?;
     let metadata = fs::symlink_metadata(path)?;
     let file = File::open(path)?;
     let content = whole(&file, usize::try_from(metadata.size())?)?;

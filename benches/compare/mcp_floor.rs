@@ -1,7 +1,7 @@
 //! A server over `rmcp`, as `txedit` uses it, whose only tool makes every call of a commit: what an edit over MCP takes at least.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ServerCapabilities, ServerConfig};
@@ -25,10 +25,9 @@ impl Server {
         let [path, old, new] = [&arguments["file_path"], &edit["old_string"], &edit["new_string"]].map(text);
         let (path, old, new) = (PathBuf::from(path?), old?, new?);
         let beneath = path.strip_prefix(fs::canonicalize(".")?).unwrap_or(&path);
-        let content = replace(&fs::read(beneath)?, &old, &new);
-        // Others commit in the same folder.
+        // The bare protocol's server commits in the same folder.
         let number = 1_000_000 + self.commits.fetch_add(1, Ordering::Relaxed);
-        every_call::commit(&[beneath as &Path], |_| content.clone(), number)?;
+        every_call::commit(&[beneath], |content| replace(content, &old, &new), number)?;
         Ok(json!({ "success": true, "message": "1 edit applied", "file": path }))
     }
 }

@@ -259,11 +259,11 @@ pub(crate) const PROMISED: Contender =
     Contender::new("floor: the bare protocol", |papers, _| floor("promised", papers));
 pub(crate) const PROMISED_ASIDE: Contender =
     Contender::new("floor: the bare protocol step by step", |papers, _| floor("promised step by step", papers));
-/// The bare protocol with every other call that `txedit` makes.
+/// The bare protocol with the other calls that `txedit` makes.
 pub(crate) const EVERY_CALL: Contender =
-    Contender::new("floor: every call of txedit", |papers, _| floor("every call", papers));
+    Contender::new("floor: the calls of txedit", |papers, _| floor("every call", papers));
 pub(crate) const EVERY_CALL_REFUSED: Contender =
-    Contender::new("floor: every call of txedit", |papers, _| floor("every call, refused", papers)).only_reading();
+    Contender::new("floor: the calls of txedit", |papers, _| floor("every call, refused", papers)).only_reading();
 /// Looks for the text, and names the files that have it.
 pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
     let (old, _) = old_and_new(papers);

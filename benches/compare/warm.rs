@@ -17,7 +17,7 @@ const SIZE: usize = 20 << 10;
 const TEXTS: [&str; 2] = ["fetch_widget", "load_widget"];
 const FLOOR: &str = "floor: temp + fsync + rename + fsync, as a server";
 const PROMISED: &str = "the bare protocol, as a server";
-const EVERY_CALL: &str = "every call of txedit, as a server over rmcp";
+const EVERY_CALL: &str = "calls of txedit, as a server over rmcp";
 
 /// How a server is asked for an edit: of a path, from a text, to another, with the number of the call.
 type Ask = fn(&Path, &str, &str, usize) -> Value;

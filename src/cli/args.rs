@@ -47,6 +47,8 @@ pub(crate) use transactions::{
 
 use super::topics::TOPICS;
 
+const NAME: &str = "txedit";
+
 /// Many edits over many files, as one transaction, or nothing at all.
 #[derive(Debug, Parser)]
 #[command(
@@ -93,8 +95,9 @@ fn after_help() -> String {
 
 /// Reads the words of a command line.
 ///
-/// Only the commands that they may name are built: clap gives each a copy of every common option, which takes longer than an
-/// edit of a file. What is no plain success is read once more, with all commands, which its message may name.
+/// Clap gives each command a copy of every common option, whether it is typed or not, which takes as long as an edit of a file:
+/// only those whose names are among the words take part. What is no plain success is read once more, with all commands, which
+/// its message may name.
 pub(crate) fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     let whole = CommandLine::command();
     let named = whole.get_subcommands().filter(|command| words.iter().any(|word| word == command.get_name()));
@@ -112,9 +115,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     }
 }
 
-const NAME: &str = "txedit";
-
-// Only the command that was typed is built.
+// What a command takes is only built where it was typed.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {

@@ -22,6 +22,13 @@ const BYTES_EVERY: u32 = 512;
 /// the bound.
 const LOOKS: u128 = 16;
 
+/// Says which transactions went because all together were too large.
+fn told_of_heavy(moved: &[Moved], bound: u64) -> Option<String> {
+    let heavy: Vec<_> = moved.iter().filter(|moved| moved.is_heavy).map(|moved| moved.id.clone()).collect();
+    let told = || format!("history holds {bound} bytes at most: {} can no longer be undone", listed(&heavy));
+    (!heavy.is_empty()).then(told)
+}
+
 /// The thoroughness with which history is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thoroughness {
@@ -85,15 +92,18 @@ impl Engine {
 
     /// Prunes after some of the commits, and drops open transactions that have expired; a later one verifies and unlinks what
     /// is pruned. `bytes` is the size of this commit's originals. Returns warnings for the caller.
-    pub(crate) fn prune_by_the_way(&self, state: &StateFolder, committed: &str, bytes: u64) -> Result<Vec<String>> {
+    pub(crate) fn prune_by_the_way(&self, state: &StateFolder, committed: &str, bytes: u64) -> Vec<String> {
         let retention = &self.settings.retention;
-        let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
-        let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
-        open::sweep(state)?;
-        let heavy: Vec<_> = moved.into_iter().filter(|moved| moved.is_heavy).map(|moved| moved.id).collect();
-        let bound = retention.bytes;
-        let told = format!("history holds {bound} bytes at most: {} can no longer be undone", listed(&heavy));
-        Ok(if heavy.is_empty() { Vec::new() } else { vec![told] })
+        let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Vec::new() };
+        let mut warnings = Vec::new();
+        if let Err(error) = open::sweep(state) {
+            warnings.push(format!("open transactions that have expired could not be dropped: {}", error.message()));
+        }
+        match self.prune_state(state, retention, thoroughness, Some((committed, bytes))) {
+            Ok(moved) => warnings.extend(told_of_heavy(&moved, retention.bytes)),
+            Err(error) => warnings.push(format!("history could not be pruned: {}", error.message())),
+        }
+        warnings
     }
 
     /// Moves what exceeds the bounds to the trash. The size of one transaction may be `known`: it takes long to read

@@ -179,10 +179,7 @@ impl Engine {
         let source = ReportSource { program: &program, session, files, rewritten: Vec::new() };
         let mut committed = execute::commit((&state, &places), prepared, locks, durable, source, run)?;
         // Only now: a failed commit must not cost history, and the newest transaction counts among those that stay.
-        match self.prune_by_the_way(&state, &committed.id, bytes) {
-            Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
-        }
+        committed.warnings.extend(self.prune_by_the_way(&state, &committed.id, bytes));
         match state.tag() {
             Ok(true) => committed.warnings.extend(warnings_of_first(&state)),
             Ok(false) => {}

@@ -86,7 +86,7 @@ async function showSelected() {
   }
   if (open.expired) {
     shown = null;
-    return replace(el("p", { class: "empty" }, "It has expired: nothing was staged in it for a day. The next command that writes drops it."));
+    return replace(el("p", { class: "empty" }, "It has expired: nothing was staged in it for a day. It can no longer be committed, and a later command drops it."));
   }
   if (shown?.id !== open.id) replace(el("p", { class: "empty", "aria-busy": "true" }, "Reading the changes …"));
   let answer;

@@ -160,3 +160,17 @@ fn a_stage_that_ended_before_it_stored_anything_is_swept_a_day_later() {
     super::lost::engine(&sim, 3).stage(&Request::new().create("c", "c"), None, Run::default()).unwrap();
     assert_eq!(folders().count(), 1);
 }
+
+#[test]
+fn a_commit_that_cannot_look_through_open_transactions_says_so_and_is_done() {
+    let (sim, engine) = with_file();
+    engine.stage(&change(), None, Run::default()).unwrap();
+    fail(&sim, "list", "/w/.txedit/open", Errno::IO);
+    // One in 32 looks.
+    let told = (0..2_000).find_map(|number| {
+        let report = engine.apply(&Request::new().create(format!("c{number}"), "c"), Run::default()).unwrap();
+        assert!(sim.exists(format!("/w/c{number}")));
+        report.warnings.into_iter().find(|warning| warning.contains("expired"))
+    });
+    assert!(told.unwrap().starts_with("open transactions that have expired could not be dropped: "));
+}

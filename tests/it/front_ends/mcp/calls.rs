@@ -32,7 +32,7 @@ const PHASES: [Phase<'_>; 4] = [
             ("openat2", 2),
             ("pread64", 1),
             ("renameat2", 1),
-            ("statx", 18),
+            ("statx", 16),
         ],
     ),
     (
@@ -70,7 +70,7 @@ const PHASES: [Phase<'_>; 4] = [
 ];
 
 /// The most calls in all.
-const MOST_OF_ALL: usize = 90;
+const MOST_OF_ALL: usize = 84;
 
 /// Of the runtime, between the threads, and what only debug builds do.
 const OF_RUNTIME: [&str; 9] = ["futex", "epoll_wait", "read", "write", "fcntl", "brk", "mmap", "munmap", "madvise"];
