@@ -20,7 +20,7 @@ mod transactions;
 use std::ffi::OsString;
 
 use clap::error::ErrorKind::DisplayVersion;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use campaign::{
     CampaignCommand, CampaignFolderArgs, CampaignNewArgs, CampaignPendingArgs, CampaignReportArgs, CampaignRetryArgs,
@@ -99,13 +99,10 @@ fn after_help() -> String {
 /// only those whose names are among the words take part. What is no plain success is read once more, with all commands, which
 /// its message may name.
 pub(crate) fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
-    let whole = CommandLine::command();
-    let named = whole.get_subcommands().filter(|command| words.iter().any(|word| word == command.get_name()));
-    let few = clap::Command::new(NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .disable_help_subcommand(true)
-        .args(whole.get_arguments().cloned())
-        .subcommands(named.cloned());
+    let commands = Command::augment_subcommands(clap::Command::new(NAME));
+    let named = commands.get_subcommands().filter(|command| words.iter().any(|word| word == command.get_name()));
+    let line = clap::Command::new(NAME).version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let few = Common::augment_args(line).subcommands(named.cloned());
     match few.try_get_matches_from(words) {
         Err(told) if told.kind() == DisplayVersion => Err(told),
         matches => {
@@ -222,6 +219,8 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument, UnknownArgument};
+
+    use clap::CommandFactory;
 
     use super::*;
 

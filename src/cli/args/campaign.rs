@@ -8,6 +8,7 @@ use super::{TEMPLATE, examples};
 use crate::campaign::ShardBy;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum CampaignCommand {
     /// Plan a campaign: make its folder, NAME
     #[command(help_template = TEMPLATE, before_help = examples::CAMPAIGN_NEW)]

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::{TEMPLATE, examples};
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum DelegateCommand {
     /// Read files and answer a question; nothing is changed
     #[command(help_template = TEMPLATE, before_help = examples::ANALYZE)]

@@ -140,6 +140,7 @@ pub(crate) struct DecisionArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum KeptCommand {
     /// List what was kept
     #[command(help_template = TEMPLATE, before_help = examples::KEPT_LIST)]
@@ -161,6 +162,7 @@ pub(crate) enum KeptCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum HistoryCommand {
     /// Delete old transactions; they can no longer be undone
     #[command(help_template = TEMPLATE, before_help = examples::HISTORY)]
