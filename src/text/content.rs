@@ -136,10 +136,11 @@ impl<'a> Content<'a> {
             base_lines: LineIndex::default(),
             added_lines: LineIndex::default(),
             pieces: PieceList::default(),
-            has_crlf: memmem::find(base, b"\r\n").is_some(),
+            has_crlf: false,
             has_return: memchr(b'\r', base).is_some(),
             gaps,
         };
+        content.has_crlf = content.has_return && memmem::find(base, b"\r\n").is_some();
         content.base_lines.extend(base);
         content.added_lines.extend(&[]);
         content.pieces = PieceList::new(base.len(), content.count_feeds(0..base.len()));
@@ -199,22 +200,22 @@ impl<'a> Content<'a> {
         let Some(first) = ranges.next() else { return back };
         let last = ranges.last().unwrap_or(first);
         let old = self.pieces.take(&(first.start..last.end));
-        let mut walk = PieceWalk { pieces: &old.pieces, index: 0, skip: 0 };
+        let mut walk = PieceWalk { content: self, pieces: &old.pieces, index: 0, skip: 0, feeds: 0 };
         let mut new = NewPieces::default();
         let mut done = 0;
         for (range, spans) in changes.iter() {
             // The walk does not go back: of a change that overlaps the one before, nothing would be replaced.
             assert!(done <= range.start && range.start <= range.end, "changes come in order and do not overlap");
             done = range.end;
-            walk.until(range.start, |span, feeds| self.keep(&mut new, &span, feeds));
+            walk.until(range.start, |span, feeds| new.push(&span, feeds));
             let start = old.gap.at + new.len;
             walk.until(range.end, |span, _| back.spans.push(span));
             for span in spans {
-                self.keep(&mut new, span, None);
+                new.push(span, self.count_feeds(span.clone()));
             }
             back.list.push((start..old.gap.at + new.len, back.spans.len()));
         }
-        walk.until(usize::MAX, |span, feeds| self.keep(&mut new, &span, feeds));
+        walk.until(usize::MAX, |span, feeds| new.push(&span, feeds));
         self.pieces.put(&old.gap, &new);
         // A CRLF can also arise where two halves meet.
         self.has_crlf = self.has_crlf
@@ -223,11 +224,6 @@ impl<'a> Content<'a> {
                 memmem::find(&self.bytes(around), b"\r\n").is_some()
             });
         back
-    }
-
-    /// Adds a span of the source to `new`, and counts its line feeds if they are not known.
-    fn keep(&self, new: &mut NewPieces, span: &Span, feeds: Option<usize>) {
-        new.push(span, feeds.unwrap_or_else(|| self.count_feeds(span.clone())));
     }
 
     fn count_feeds(&self, span: Span) -> usize {
@@ -401,28 +397,29 @@ impl<'a> Content<'a> {
 
 /// A position in a list of pieces that only moves forward.
 struct PieceWalk<'p> {
+    content: &'p Content<'p>,
     pieces: &'p [PlacedPiece],
     index: usize,
-    /// The bytes of the piece that were passed.
+    /// The bytes of the piece that were passed, and their line feeds.
     skip: usize,
+    feeds: usize,
 }
 
 impl PieceWalk<'_> {
-    /// Moves forward to `end` in the content; `each` receives the spans on the way, and their line feeds if known.
-    fn until(&mut self, end: usize, mut each: impl FnMut(Span, Option<usize>)) {
+    /// Moves forward to `end` in the content; `each` receives the spans on the way, and their line feeds.
+    fn until(&mut self, end: usize, mut each: impl FnMut(Span, usize)) {
         while let Some(piece) = self.pieces.get(self.index) {
             let stop = end.saturating_sub(piece.at).min(piece.len);
             if stop <= self.skip {
                 break;
             }
-            let whole = self.skip == 0 && stop == piece.len;
-            each(piece.from + self.skip..piece.from + stop, whole.then_some(piece.feeds));
-            if stop == piece.len {
-                self.index += 1;
-                self.skip = 0;
-            } else {
-                self.skip = stop;
-            }
+            let span = piece.from + self.skip..piece.from + stop;
+            // What is left of a piece has what is left of its line feeds: only what is before a change is counted.
+            let is_rest = stop == piece.len;
+            let feeds = if is_rest { piece.feeds - self.feeds } else { self.content.count_feeds(span.clone()) };
+            each(span, feeds);
+            (self.skip, self.feeds) = if is_rest { (0, 0) } else { (stop, self.feeds + feeds) };
+            self.index += usize::from(is_rest);
         }
     }
 }

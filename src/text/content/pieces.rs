@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::Span;
 
 /// The pieces in a chunk; one that has twice as many is divided.
-const CHUNK: usize = 256;
+const CHUNK: usize = 128;
 
 /// A stretch of the content.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +101,8 @@ impl PieceList {
 
     /// The pieces from the one that contains the byte at `at`.
     pub(super) fn from(&self, at: usize) -> impl Iterator<Item = PlacedPiece> {
-        self.after(move |_, end, _| end <= at).skip_while(move |piece| piece.end() <= at)
+        let start = self.chunk(|_, end, _| end <= at).beyond(&self.chunks, |end| end <= at);
+        start.pieces(&self.chunks)
     }
 
     /// The piece that contains a line feed, counted from 1.
@@ -118,35 +119,33 @@ impl PieceList {
         piece.span().contains(&source).then(|| piece.at + (source - piece.from))
     }
 
-    /// The pieces after the chunks at the start that `is_before` says yes to. It receives the end of each, and the number
-    /// of line feeds up to there.
+    /// The pieces after the chunks at the start that `is_before` says yes to.
     fn after(&self, is_before: impl Fn(&Chunk, usize, usize) -> bool) -> impl Iterator<Item = PlacedPiece> {
-        let (mut first, mut at, mut feeds) = (0, 0, 0);
-        while let Some(chunk) = self.chunks.get(first)
-            && is_before(chunk, at + chunk.len, feeds + chunk.feeds)
+        self.chunk(is_before).pieces(&self.chunks)
+    }
+
+    /// The first chunk that `is_before` says no to. It receives the end of each, and the number of line feeds up to there.
+    fn chunk(&self, is_before: impl Fn(&Chunk, usize, usize) -> bool) -> PiecePlace {
+        let mut place = PiecePlace { chunk: 0, piece: 0, at: 0, feeds: 0 };
+        while let Some(chunk) = self.chunks.get(place.chunk)
+            && is_before(chunk, place.at + chunk.len, place.feeds + chunk.feeds)
         {
-            (at, feeds) = (at + chunk.len, feeds + chunk.feeds);
-            first += 1;
+            (place.at, place.feeds) = (place.at + chunk.len, place.feeds + chunk.feeds);
+            place.chunk += 1;
         }
-        placed(&self.chunks[first..], at, feeds)
+        place
     }
 
     /// Takes out the pieces in a range of the content and those that touch it; of a range in several chunks, all of these.
     pub(super) fn take(&mut self, range: &Range<usize>) -> TakenPieces {
-        let (mut index, mut at, mut feeds) = (0, 0, 0);
         // A chunk that ends where the range starts is meant: its last piece may go on there.
-        while let Some(chunk) = self.chunks.get(index)
-            && at + chunk.len < range.start
-        {
-            (at, feeds) = (at + chunk.len, feeds + chunk.feeds);
-            index += 1;
-        }
+        let start = self.chunk(|_, end, _| end < range.start);
+        let PiecePlace { chunk: index, at, .. } = start;
         let taken = match self.chunks.get(index) {
             Some(chunk) if range.end <= at + chunk.len => {
-                let placed = || placed(&self.chunks[index..=index], at, feeds);
-                let first = placed().take_while(|piece| piece.end() < range.start).count();
-                let pieces: Vec<_> = placed().skip(first).take_while(|piece| piece.at <= range.end).collect();
-                let at = pieces.first().map_or(at, |piece| piece.at);
+                let PiecePlace { piece: first, at, feeds, .. } = start.beyond(&self.chunks, |end| end < range.start);
+                let pieces = placed(chunk.pieces[first..].iter(), at, feeds);
+                let pieces: Vec<_> = pieces.take_while(|piece| piece.at <= range.end).collect();
                 self.chunks[index].drain(first..first + pieces.len());
                 TakenPieces { pieces, gap: PieceGap { index, within: Some(first), at } }
             }
@@ -158,7 +157,7 @@ impl PieceList {
                     end += chunk.len;
                     stop += 1;
                 }
-                let pieces = placed(&self.chunks[index..stop], at, feeds).collect();
+                let pieces = start.pieces(&self.chunks[..stop]).collect();
                 self.chunks.drain(index..stop);
                 TakenPieces { pieces, gap: PieceGap { index, within: None, at } }
             }
@@ -214,9 +213,46 @@ impl Chunk {
     }
 }
 
-/// The pieces of `chunks`, the first of which starts at `at` and has `feeds` line feeds before it.
-fn placed(chunks: &[Chunk], at: usize, feeds: usize) -> impl Iterator<Item = PlacedPiece> {
-    chunks.iter().flat_map(|chunk| &chunk.pieces).scan((at, feeds), |(at, feeds_before), piece| {
+/// A place between pieces.
+#[derive(Debug, Clone, Copy)]
+struct PiecePlace {
+    /// The index of the chunk, and of the piece in it.
+    chunk: usize,
+    piece: usize,
+    /// The place in the content, and the number of line feeds before it.
+    at: usize,
+    feeds: usize,
+}
+
+impl PiecePlace {
+    /// The place after the next pieces of this chunk that `is_before` says yes to, by the end of each.
+    fn beyond(mut self, chunks: &[Chunk], is_before: impl Fn(usize) -> bool) -> Self {
+        let pieces = chunks.get(self.chunk).map_or(&[][..], |chunk| &chunk.pieces[self.piece..]);
+        for piece in pieces {
+            if !is_before(self.at + piece.len) {
+                break;
+            }
+            (self.at, self.feeds) = (self.at + piece.len, self.feeds + piece.feeds);
+            self.piece += 1;
+        }
+        self
+    }
+
+    /// The pieces from here on.
+    fn pieces(self, chunks: &[Chunk]) -> impl Iterator<Item = PlacedPiece> {
+        let mut rest = chunks.get(self.chunk..).unwrap_or_default().iter();
+        let first = rest.next().map_or(&[][..], |chunk| &chunk.pieces[self.piece..]);
+        placed(first.iter().chain(rest.flat_map(|chunk| &chunk.pieces)), self.at, self.feeds)
+    }
+}
+
+/// The pieces, the first of which starts at `at` and has `feeds` line feeds before it.
+fn placed<'p>(
+    pieces: impl Iterator<Item = &'p ContentPiece>,
+    at: usize,
+    feeds: usize,
+) -> impl Iterator<Item = PlacedPiece> {
+    pieces.scan((at, feeds), |(at, feeds_before), piece| {
         let &ContentPiece { from, len, feeds } = piece;
         let placed = PlacedPiece { from, len, feeds, at: *at, feeds_before: *feeds_before };
         *at += len;
