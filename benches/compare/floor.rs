@@ -17,6 +17,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "serve" => return serve(replace_file),
         "serve what is promised" => return serve_promised(),
         "serve every call" => return mcp_floor::serve(),
+        "understood, refused" => {
+            let job = every_call::understand(Path::new(rest.first().ok_or("floor HOW REQUEST")?))?;
+            return every_call::refuse(&files(&job), |old| job.apply(old));
+        }
         _ => {}
     }
     let job: Job = serde_json::from_slice(&fs::read(rest.first().ok_or("floor HOW JOB")?)?)?;

@@ -264,6 +264,11 @@ pub(crate) const EVERY_CALL: Contender =
     Contender::new("floor: the calls of txedit", |papers, _| floor("every call", papers));
 pub(crate) const EVERY_CALL_REFUSED: Contender =
     Contender::new("floor: the calls of txedit", |papers, _| floor("every call, refused", papers)).only_reading();
+/// The same, by the request, read as `txedit` reads it.
+pub(crate) const UNDERSTOOD: Contender = Contender::new("floor: these calls, and the request read", |papers, _| {
+    floor("understood, refused", &Papers { job: papers.request.clone(), ..papers.clone() })
+})
+.only_reading();
 /// Looks for the text, and names the files that have it.
 pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
     let (old, _) = old_and_new(papers);

@@ -8,7 +8,8 @@ use crate::measure::{Goal, Row};
 use crate::peers::{
     BEFORE, Contender, EVERY_CALL, EVERY_CALL_REFUSED, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY,
     PERL, PROMISED, PROMISED_ASIDE, PYTHON, READ, RENAME, RG, SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX,
-    TX_ASIDE, TX_BEFORE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH, WRITE,
+    TX_ASIDE, TX_BEFORE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH,
+    UNDERSTOOD, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -149,7 +150,7 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
         tree.insert(last.clone(), corpus::source(&mut Chance::new(2), 4000, "nothing", 1));
     }
     let goals = vec![goal(&GIT, 0.5)];
-    let who = vec![TX, GIT, READ, EVERY_CALL_REFUSED];
+    let who = vec![TX, GIT, READ, EVERY_CALL_REFUSED, UNDERSTOOD];
     let failing = Row { fails: true, rounds: 15, ..row("a last edit that fails", (tree, job), who, goals) };
 
     let tree = corpus::sources(size(20_000), OLD, 10);
