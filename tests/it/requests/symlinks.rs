@@ -235,3 +235,42 @@ fn diffs_tell_a_symlink_as_git_does() {
         assert_eq!(target(&other, path), target(&workspace, path), "{path}");
     }
 }
+
+#[test]
+fn folders_that_are_missing_beneath_a_symlinked_folder_are_made() {
+    let workspace = workspace();
+    symlink(".", workspace.path("self")).unwrap();
+    let before = workspace.tree();
+    let makes = |path: &str, content: &str| json!({ "file_path": path, "content": content });
+    let request = files(&[
+        makes("to-d/n/deep/f", "f\n"),
+        makes("to-d/n/g", "g\n"),
+        json!({ "file_path": "a", "rename_to": "self/to-d/m/a" }),
+        json!({ "file_path": "to-d/made", "make_folder": true }),
+        makes("to-d/made/h", "h\n"),
+        json!({ "file_path": "self/k/only", "make_folder": true }),
+        links("to-d/l/link", "../x"),
+    ]);
+    workspace.apply(&request).unwrap();
+    let contents = ["d/n/deep/f", "d/n/g", "d/m/a", "d/made/h"].map(|path| workspace.read(path));
+    assert_eq!(contents, ["f\n", "g\n", "one\n", "h\n"]);
+    assert_eq!(workspace.read("d/l/link"), "x\n");
+    assert!(workspace.path("k/only").is_dir() && fs::symlink_metadata(workspace.path("to-d")).unwrap().is_symlink());
+    there_and_back(&workspace, &before);
+
+    let after = workspace.tree();
+    // Where the symlink itself leads nowhere, out of the root, or to a file, nothing can be made.
+    for (path, kind, told) in [
+        ("dangling/n/f", ErrorKind::FileNotFound, "dangling is a symlink that leads nowhere"),
+        ("self/dangling/n/f", ErrorKind::FileNotFound, "dangling is a symlink that leads nowhere"),
+        ("outside/no such folder/n/f", ErrorKind::OutsideRoot, "outside the root"),
+        ("to-d/x/f", ErrorKind::NotARegularFile, "d/x is not a folder"),
+    ] {
+        let error = workspace.apply(&files(&[makes(path, "")])).unwrap_err();
+        assert!(
+            error.to_string().contains(told) && format!("{error:?}").contains(&format!("{kind:?}")),
+            "{path}: {error:?}"
+        );
+    }
+    workspace.tree().assert_same(&after);
+}

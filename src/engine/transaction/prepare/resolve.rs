@@ -250,13 +250,7 @@ impl<'a> Resolver<'a> {
                 }
                 PathStep::LinkedFolder => {
                     self.check_links(path, (rel.parent(), Some(rel.name())), last)?;
-                    let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
-                    rel = self.inside(&folder.join(rel.name()), path)?;
-                    // It exists, but its folder was missing for another path: one of the two observations is out of
-                    // date.
-                    if matches!(self.folders.get(rel.parent().as_os_str()), Some(ResolvedFolder::Missing)) {
-                        return Err(snapshot::changed(path, "leads to another folder now"));
-                    }
+                    rel = self.through_links(&rel, path)?;
                 }
                 PathStep::Link(place) if last.is_itself() || self.is_taken(&rel, last) => {
                     self.check_repositories(&place, path)?;

@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{LastLink, Resolver};
+use super::{LastLink, ResolvedFolder, Resolver, leads_nowhere};
+use crate::engine::store::snapshot;
+use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::limits;
@@ -41,6 +43,35 @@ impl Resolver<'_> {
             path.display()
         );
         Err(Error::new(ErrorKind::NotARegularFile, message).at(path))
+    }
+
+    /// A path in the workspace without the symlinks above its name. Folders on the way may be missing.
+    pub(super) fn through_links(&self, rel: &RelPath, path: &Path) -> Result<RelPath> {
+        let root = self.workspace.root.path();
+        let mut there = rel.parent();
+        let folder = loop {
+            match (self.workspace.fs().canonical(&root.join(there)), there.parent()) {
+                (Err(e), Some(above)) if errno::is_missing(&e) => there = above,
+                (folder, _) => break folder.map_err(|e| Error::io("resolve", root.join(there), e))?,
+            }
+        };
+        let rest = rel.as_path().strip_prefix(there).unwrap_or_else(|_| unreachable!("it is above the path"));
+        let found = self.inside(&folder.join(rest), path)?;
+        if there == rel.parent() {
+            // It exists, but its folder was missing for another path: one of the two observations is out of date.
+            return match self.folders.get(found.parent().as_os_str()) {
+                Some(ResolvedFolder::Missing) => Err(snapshot::changed(path, "leads to another folder now")),
+                _ => Ok(found),
+            };
+        }
+        // What is there all the same is a symlink.
+        if let (Some(name), Ok(beneath)) = (rest.iter().next(), folder.strip_prefix(root))
+            && let Ok(handle) = self.workspace.fs().open_beneath(&self.workspace.root, beneath)
+            && self.workspace.stat(Name::new(&handle, name))?.is_some()
+        {
+            return Err(leads_nowhere(&root.join(there).join(name)));
+        }
+        Ok(found)
     }
 
     /// A path in the root without symlinks: those above what is there of `followed` are resolved.
