@@ -11,8 +11,9 @@ use crate::journal::{Record, kept_name, out_name, slot_name};
 
 impl TransactionFolder<'_> {
     /// Makes the folder that the entry's path leads to now the folder of the entry, instead of the one that was opened
-    /// before the check. A missing folder is made again if an original is to go back into it.
-    pub(crate) fn find_folder(&mut self, entry: EntryIndex) -> Result<()> {
+    /// before the check. A missing folder is made again if an original is to go back into it. Returns the new files that
+    /// went away with the folder that was opened: they stay where they are.
+    pub(crate) fn find_folder(&mut self, entry: EntryIndex) -> Result<Vec<PathBuf>> {
         let path = self.record(entry).path.parent().to_owned();
         // A folder may be missing during a rename and be there a moment later: only one that is missing twice is gone.
         let there = match self.open_there(&path)? {
@@ -28,27 +29,42 @@ impl TransactionFolder<'_> {
                 if self.is_recovery && !self.is_of_the_workspace(&there)? {
                     self.strange.insert(path);
                 }
-                return Ok(());
+                return Ok(Vec::new());
             }
             // The owner of the workspace may have put another user's folder there: the one that was opened before
             // stays.
-            (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
+            (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(Vec::new()),
             (Some(there), _) => Some(there),
             // A power loss took the folder's name, but not the names in it.
-            (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
+            (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(Vec::new()),
             (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
         };
+        let gone = before.map_or_else(Vec::new, |(_, held)| self.new_files_in(&path, &held));
         let Some(folder) = folder else {
             self.parents.remove(&path);
-            return Ok(());
+            return Ok(gone);
         };
         if !self.is_of_the_workspace(&folder)? {
             self.strange.insert(path.clone());
         }
         self.sync_way(&path)?;
         self.parents.insert(path, (self.look_at(&folder)?.identity, folder));
-        Ok(())
+        Ok(gone)
+    }
+
+    /// The new files of entries in the folder `path` that are in `held`, which was that folder, where it is by now. What
+    /// cannot be told is left out: the rollback does not depend on it.
+    fn new_files_in(&self, path: &Path, held: &Handle) -> Vec<PathBuf> {
+        let Ok(place) = self.workspace().fs().canonical(&self.workspace().fs().path_to(held)) else {
+            return Vec::new();
+        };
+        let is_there = |record: &&Record| {
+            let there = self.workspace().stat(Name::new(held, record.path.name())).ok().flatten();
+            let staged = record.change.staged();
+            record.path.parent() == path && there.is_some_and(|there| staged == Some(&there.identity))
+        };
+        self.journal.entries.iter().filter(is_there).map(|record| place.join(record.path.name())).collect()
     }
 
     /// Opens the folder of an entry if it was missing and is there again: it was in a slot, or had come out of its name, until

@@ -1,6 +1,7 @@
 //! Rolls back every entry that was swapped, at run time and in a recovery.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use super::panic_guard::Sheltered;
 use super::{EntryRollback, NOT_EMPTY};
@@ -19,6 +20,8 @@ pub(crate) struct RollbackResult {
     pub kept: Vec<KeptContent>,
     /// The entries whose target does not have its old content, in order.
     pub not_old: Vec<NotOldEntry>,
+    /// The new files that a check, or another program, moved away with their folder.
+    pub moved: Vec<PathBuf>,
 }
 
 /// An entry whose target does not have its old content.
@@ -109,8 +112,9 @@ impl RollbackWalk {
     }
 
     fn find_folder(&mut self, transaction: &mut TransactionFolder<'_>, entry: EntryIndex) {
-        if let Err(error) = transaction.find_folder(entry) {
-            self.first_error = self.first_error.take().or(Some(error));
+        match transaction.find_folder(entry) {
+            Ok(moved) => self.result.moved.extend(moved),
+            Err(error) => self.first_error = self.first_error.take().or(Some(error)),
         }
     }
 

@@ -371,7 +371,10 @@ impl<'a> CommitWalk<'a> {
                 // Their content stands, but whoever reads "unchanged" takes the file for what it was.
                 let is_theirs = |it: &&NotOld| !it.on_top && error.path() != Some(&*it.path);
                 let told = |it: &NotOld| format!("{} has what another program wrote meanwhile", shown(&it.path));
-                let warnings = not_old.iter().filter(is_theirs).map(told).collect();
+                let moved = result.moved.iter().map(|path| {
+                    format!("{} has the new content: its folder was moved there with it, and it stays", shown(path))
+                });
+                let warnings = not_old.iter().filter(is_theirs).map(told).chain(moved).collect();
                 error.warning_of(warnings).rolled_back_but(not_old).keeping(result.kept)
             }
             Err(second) => {

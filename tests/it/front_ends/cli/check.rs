@@ -453,3 +453,28 @@ fn a_formatter_that_changes_nothing_does_not_keep_a_file_from_going_back() {
         }
     }
 }
+
+/// The new content of what a check moved away is not the transaction's any more: it stays, and is told where it is.
+#[test]
+fn a_new_file_that_went_away_with_its_folder_is_told_where_it_is() {
+    for (check, place) in [
+        ("mv sub moved; false", "moved/b"),
+        ("mkdir -p in && mv sub in/other && mkdir sub; false", "in/other/b"),
+        ("mv sub moved", "moved/b"),
+    ] {
+        let here = workspace();
+        let ran = apply(&here, check);
+        let json = ran.json();
+        assert_eq!(json["outcome"], "rolled_back", "{json}");
+        holds(&here, &OLD);
+        let there = here.path().join(place);
+        assert_eq!(fs::read_to_string(&there).unwrap(), "2\n");
+        let told = format!("{} has the new content", there.display());
+        assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.starts_with(&told)), "{json}");
+    }
+    // What was removed with its folder is nowhere.
+    let here = workspace();
+    let json = apply(&here, "rm -r sub; false").json();
+    assert!(json["outcome"] == "rolled_back" && json.get("warnings").is_none(), "{json}");
+    holds(&here, &OLD);
+}
