@@ -252,7 +252,7 @@ impl Engine {
         status.open.retain(|open| !closed.contains(&open.id));
         status.warnings.extend(closed.iter().map(|id| {
             format!(
-                "{id}, which was open, is committed and not closed: a recovery closes it, and opens what is left of it"
+                "{id}, which was open, is committed and not closed: a recovery, or another commit of it, closes it, and opens what is left of it"
             )
         }));
         Ok(status)

@@ -61,6 +61,7 @@ fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
     warnings.extend(state.strangers()?);
     let (damaged, copies) = in_history(state)?;
     warnings.extend(told_of_copies(&copies));
+    warnings.extend(open::told_of_unreadable(state)?);
     let unreadable = damaged.iter().map(unreadable).collect();
     let mut status = Status { open: open::list(state)?, kept, unreadable, warnings, ..Status::default() };
     for id in state.ids(Section::Transactions)? {

@@ -34,7 +34,7 @@ use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Detail, Error, ErrorKind, NextStep, Outcome, Result};
-use crate::path::{AskedPath, RelPath};
+use crate::path::{AskedPath, RelPath, shown};
 use crate::request::{Change, FileRequest, IfExists, Request, validate};
 use compose::StagedEntry;
 use part::{OpenedPart, PartOf};
@@ -316,6 +316,17 @@ fn files_of(entries: Vec<StagedEntry>) -> Vec<FileRequest> {
 /// The content that each entry was staged on.
 fn request_of(opened: &OpenedFolder, entries: Vec<StagedEntry>) -> Request {
     Request { files: files_of(entries), label: opened.stored.label.clone(), ..Request::default() }
+}
+
+/// Warnings about what is where open transactions are, and is none.
+pub(super) fn told_of_unreadable(state: &StateFolder) -> Result<Vec<String>> {
+    let told = |path: PathBuf| {
+        format!(
+            "{} cannot be read as an open transaction, so that what was staged in it cannot be committed: delete it",
+            shown(&path)
+        )
+    };
+    Ok(store::unreadable(state)?.into_iter().map(told).collect())
 }
 
 /// The open transactions of a workspace, oldest first.

@@ -1,5 +1,7 @@
 //! The folder of an open transaction: `open/<id>/` with `transaction.json` and the contents that were staged on.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 
 use super::stored::{Stored, StoredFolder, StoredRest, VERSION};
@@ -79,6 +81,21 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
         }
     }
     Ok(list)
+}
+
+/// The folders of open transactions that cannot be read as such: what they store is damaged, or was not written there.
+pub(super) fn unreadable(state: &StateFolder) -> Result<Vec<PathBuf>> {
+    let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
+    let mut unreadable = Vec::new();
+    for id in list_ids(&state.workspace, &section)? {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        // One that stores nothing yet is being staged, and is swept if that ended early.
+        let stores = state.workspace.stat(Name::new(&folder, FILE_NAME))?.is_some();
+        if stores && read(&state.workspace, &folder, &id)?.is_none() {
+            unreadable.push(section.path().join(id));
+        }
+    }
+    Ok(unreadable)
 }
 
 /// The inode and the time of what is stored of each open transaction: each save makes another file.

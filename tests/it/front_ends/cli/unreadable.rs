@@ -234,3 +234,46 @@ fn a_history_that_others_can_write_to_says_what_to_do() {
     here.run(&["undo"]).exits(0);
     assert_eq!(contents(&here), ["one two\n", "one two\n"]);
 }
+
+#[test]
+fn what_cannot_be_read_as_an_open_transaction_is_told() {
+    let here = Workspace::new();
+    let plan = json!({ "files": [{ "file_path": "new", "content": "" }] });
+    here.write("plan.json", &plan.to_string());
+    let stages = || here.run(&["-q", "stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+    let stored = |id: &str| here.path().join(".txedit/open").join(id).join("transaction.json");
+    let sound = stages();
+    let status = || here.run(&["status", "--json"]).exits(0).json();
+    assert_eq!(status().get("warnings"), None);
+    let damages: [fn(&Path); 4] = [
+        |file| fs::write(file, "").unwrap(),
+        |file| fs::write(file, &fs::read(file).unwrap()[..60]).unwrap(),
+        |file| {
+            fs::remove_file(file).unwrap();
+            symlink("elsewhere", file).unwrap();
+        },
+        |file| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        },
+    ];
+    let harmed: Vec<_> = damages
+        .iter()
+        .map(|damage| {
+            let id = stages();
+            damage(&stored(&id));
+            here.path().join(".txedit/open").join(id)
+        })
+        .collect();
+    let told = status();
+    let warnings: Vec<_> = told["warnings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert_eq!(warnings.len(), harmed.len(), "{told}");
+    for path in &harmed {
+        let shown = path.display().to_string();
+        assert!(warnings.iter().any(|warning| warning.starts_with(&shown) && warning.ends_with("delete it")), "{told}");
+        fs::remove_dir_all(path).unwrap();
+    }
+    // As it says, that is all that is to be done.
+    assert_eq!(status().get("warnings"), None);
+    here.run(&["commit", &sound]).exits(0);
+}
