@@ -20,7 +20,7 @@ mod transactions;
 use std::ffi::OsString;
 
 use clap::error::ErrorKind::DisplayVersion;
-use clap::{Args, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use campaign::{
     CampaignCommand, CampaignFolderArgs, CampaignNewArgs, CampaignPendingArgs, CampaignReportArgs, CampaignRetryArgs,
@@ -110,6 +110,19 @@ pub(crate) fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
             line.or_else(|_| CommandLine::try_parse_from(words))
         }
     }
+}
+
+/// The options, as they are typed, whose value may be any text, also one like an option.
+pub(crate) fn options_with_texts() -> Vec<String> {
+    let mut whole = CommandLine::command();
+    whole.build();
+    let (mut texts, mut todo) = (Vec::new(), vec![&whole]);
+    while let Some(command) = todo.pop() {
+        let any = command.get_arguments().filter(|option| option.is_allow_hyphen_values_set());
+        texts.extend(any.filter_map(clap::Arg::get_long).map(|name| format!("--{name}")));
+        todo.extend(command.get_subcommands());
+    }
+    texts
 }
 
 // What a command takes is only built where it was typed.
@@ -219,8 +232,6 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument, UnknownArgument};
-
-    use clap::CommandFactory;
 
     use super::*;
 

@@ -139,10 +139,13 @@ fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
 
 /// Returns whether a line that could not be parsed asks for JSON.
 fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
-    let mut options = words.iter().take_while(|word| *word != "--");
+    let options: Vec<_> = words.iter().take_while(|word| *word != "--").collect();
     let no = ["", "0", "f", "false", "n", "no", "off"];
     let by_variable = variable.is_some_and(|value| !no.iter().any(|word| value.eq_ignore_ascii_case(word)));
-    by_variable || options.any(|word| word == "--json")
+    // The word after an option that takes any text is its value.
+    let texts = args::options_with_texts();
+    let is_value = |before: &OsStr| texts.iter().any(|text| before == &**text);
+    by_variable || options.windows(2).any(|pair| pair[1] == "--json" && !is_value(pair[0]))
 }
 
 #[cfg(test)]
@@ -154,6 +157,8 @@ mod tests {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert!(asks_for_json(&words("txedit aply --json"), None));
         assert!(!asks_for_json(&words("txedit aply -- --json"), None));
+        assert!(!asks_for_json(&words("txedit edit a --old --json --new x --bogus"), None));
+        assert!(asks_for_json(&words("txedit edit a --old=x --json --bogus"), None));
         assert!(asks_for_json(&words("txedit aply"), Some(OsStr::new("1"))));
         assert!(!asks_for_json(&words("txedit aply"), Some(OsStr::new("False"))));
     }

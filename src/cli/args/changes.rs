@@ -131,7 +131,7 @@ pub(crate) struct EditArgs {
     #[arg(long)]
     pub(crate) all: bool,
     /// If there are several, name those nearest to line N
-    #[arg(long, value_name = "N", conflicts_with = "all")]
+    #[arg(long, value_name = "N", conflicts_with = "all", allow_negative_numbers = true)]
     pub(crate) near_line: Option<usize>,
     /// The comparison of texts
     #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]

@@ -49,7 +49,14 @@ pub(crate) struct Common {
     pub(crate) swap: Option<SwapArg>,
 
     /// Seconds to wait for other transactions [default: 10]
-    #[arg(long, global = true, value_name = "S", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "S",
+        env = "TXEDIT_LOCK_TIMEOUT",
+        hide_env = true,
+        allow_negative_numbers = true
+    )]
     pub(crate) lock_timeout: Option<f64>,
 
     /// Run CMD with the new files in place; change nothing if it fails
@@ -67,7 +74,14 @@ pub(crate) struct Common {
     pub(crate) allow_checks: bool,
 
     /// Seconds that a check may take [default: 600]
-    #[arg(long, global = true, value_name = "S", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "S",
+        env = "TXEDIT_CHECK_TIMEOUT",
+        hide_env = true,
+        allow_negative_numbers = true
+    )]
     pub(crate) check_timeout: Option<f64>,
 
     /// Where checks run: auto, view or tree [default: auto]

@@ -7,7 +7,7 @@ use super::pick::Picking;
 use super::{review, transact};
 use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
 use crate::cli::failure::Failure;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::Answer;
 use crate::cli::review::Asking;
 use crate::dialect::{self, FixChoice, Format, KNOWN, Patch, PatchOptions};
@@ -117,6 +117,10 @@ impl Input {
     }
 
     pub(super) fn read(args: &InputArgs, options: &CommonOptions) -> Result<Self, Failure> {
+        if args.plan_command.as_ref().is_some_and(|command| command.trim_ascii().is_empty()) {
+            let why = "is empty and would print nothing: give a command, or name a plan";
+            return Err(usage("--plan-command", format!("--plan-command {why}")).into());
+        }
         let bytes = match (&args.plan, &args.plan_command) {
             (Some(plan), _) => read_input(plan, options)?,
             (None, command) => printed(command.as_deref().unwrap_or_default(), options)?,

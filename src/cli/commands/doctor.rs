@@ -12,7 +12,7 @@ use crate::check::CheckPlace;
 use crate::cli::args::DoctorArgs;
 use crate::cli::exit;
 use crate::cli::failure::Failure;
-use crate::cli::options::CommonOptions;
+use crate::cli::options::{CommonOptions, usage};
 use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
 use crate::cli::report::warning_of;
 use crate::engine::Durability;
@@ -29,6 +29,9 @@ pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, 
     };
     if let Some(rounds) = args.torture {
         return super::torture::run(rounds, &folder, options);
+    }
+    if !folder.is_dir() {
+        return Err(usage("DIR", format!("{} is not a folder: name one that is there", shown(&folder))).into());
     }
     let found = probe::guarantees(&folder).map_err(|e| Error::io("test", &folder, e))?;
     let view = view::try_out(&folder).map_err(|e| Error::io("try a view of", &folder, e))?.err();

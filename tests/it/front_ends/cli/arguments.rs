@@ -135,3 +135,26 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         assert_eq!(ran.stderr, "", "{line:?}");
     }
 }
+
+#[test]
+fn what_is_no_number_folder_or_command_is_said_to_be_none() {
+    let here = Workspace::new();
+    here.write("a", "one\n");
+    for line in [
+        &["edit", "a", "--near-line", "-5", "--old", "one", "--new", "two"][..],
+        &["edit", "a", "--lock-timeout", "-1", "--old", "one", "--new", "two"],
+        &["status", "--check-timeout", "-0.5"],
+    ] {
+        let ran = here.run(line);
+        assert!(!ran.exits(2).stderr.contains("use '--"), "{ran:?}");
+    }
+    for command in ["", "  "] {
+        let ran = here.run(&["apply", "--plan-command", command]);
+        assert!(ran.exits(2).stderr.contains("--plan-command is empty"), "{ran:?}");
+    }
+    for folder in ["nowhere", "a"] {
+        let ran = here.run(&["doctor", folder]);
+        assert!(ran.exits(2).stderr.contains("is not a folder"), "{ran:?}");
+    }
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
+}
