@@ -17,9 +17,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "serve" => return serve(replace_file),
         "serve what is promised" => return serve_promised(),
         "serve every call" => return mcp_floor::serve(),
-        "understood, refused" => {
+        "understood" | "understood, refused" => {
             let job = every_call::understand(Path::new(rest.first().ok_or("floor HOW REQUEST")?))?;
-            return every_call::refuse(&files(&job), |old| job.apply(old));
+            let (files, content) = (files(&job), |old: &[u8]| job.apply(old));
+            let is_refused = how.ends_with("refused");
+            return if is_refused {
+                every_call::refuse(&files, content)
+            } else {
+                every_call::commit(&files, content, 1)
+            };
         }
         _ => {}
     }

@@ -265,10 +265,15 @@ pub(crate) const EVERY_CALL: Contender =
 pub(crate) const EVERY_CALL_REFUSED: Contender =
     Contender::new("floor: the calls of txedit", |papers, _| floor("every call, refused", papers)).only_reading();
 /// The same, by the request, read as `txedit` reads it.
-pub(crate) const UNDERSTOOD: Contender = Contender::new("floor: these calls, and the request read", |papers, _| {
-    floor("understood, refused", &Papers { job: papers.request.clone(), ..papers.clone() })
-})
-.only_reading();
+pub(crate) const UNDERSTOOD: Contender = Contender::new(READ_REQUEST, |papers, _| by_request("understood", papers));
+pub(crate) const UNDERSTOOD_REFUSED: Contender =
+    Contender::new(READ_REQUEST, |papers, _| by_request("understood, refused", papers)).only_reading();
+const READ_REQUEST: &str = "floor: these calls, and the request read";
+
+fn by_request(how: &str, papers: &Papers) -> Command {
+    floor(how, &Papers { job: papers.request.clone(), ..papers.clone() })
+}
+
 /// Looks for the text, and names the files that have it.
 pub(crate) const RG: Contender = Contender::new("rg -l", |papers, _| {
     let (old, _) = old_and_new(papers);

@@ -9,7 +9,7 @@ use crate::peers::{
     BEFORE, Contender, EVERY_CALL, EVERY_CALL_REFUSED, FASTMOD, FS_TRANSACTION, FSTX, FSYNC, GIT, GIT_SYNC, OVERLAY,
     PERL, PROMISED, PROMISED_ASIDE, PYTHON, READ, RENAME, RG, SD, SD_FIND, SEARCH, SED, SYNCFS, SYNCFS_TWICE, TX,
     TX_ASIDE, TX_BEFORE, TX_CHECK_TREE, TX_CHECK_VIEW, TX_FIRST, TX_PROCESS, TX_REPLACE, TX_RUN, TX_RUN_SEARCH,
-    UNDERSTOOD, WRITE,
+    UNDERSTOOD, UNDERSTOOD_REFUSED, WRITE,
 };
 
 const OLD: &str = "fetch_widget";
@@ -54,11 +54,12 @@ pub(crate) fn by_number(files: usize, who: Vec<Contender>) -> Row {
 }
 
 fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
-    let who = vec![TX, TX_FIRST, TX_PROCESS, PROMISED, EVERY_CALL, FSYNC, RENAME, WRITE, PYTHON, GIT_SYNC, SED];
+    let who =
+        vec![TX, TX_FIRST, TX_PROCESS, PROMISED, EVERY_CALL, UNDERSTOOD, FSYNC, RENAME, WRITE, PYTHON, GIT_SYNC, SED];
     let goals = vec![goal(&FSYNC, 1.4), goal(&PYTHON, 1.0 / 15.0)];
     let one = Row { rounds: 31, memory: Some(10), ..row("one file", rename(1), who, goals) };
 
-    let who = vec![TX, GIT_SYNC, GIT, PROMISED, EVERY_CALL, SYNCFS, SYNCFS_TWICE];
+    let who = vec![TX, GIT_SYNC, GIT, PROMISED, EVERY_CALL, UNDERSTOOD, SYNCFS, SYNCFS_TWICE];
     let hundred = Row { rounds: 15, ..row("100 files", rename(size(100)), who, vec![goal(&SYNCFS, 1.4)]) };
 
     let who = vec![TX, GIT_SYNC, GIT, PROMISED, EVERY_CALL, SYNCFS, SYNCFS_TWICE, RENAME, FSYNC, PYTHON, SED, SD];
@@ -140,7 +141,7 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
 
     let dense = |name, bytes, edits| Row {
         rounds: 5,
-        ..row(name, large(bytes, edits), vec![TX, FSYNC], vec![goal(&FSYNC, 1.2)])
+        ..row(name, large(bytes, edits), vec![TX, EVERY_CALL, UNDERSTOOD, FSYNC], vec![goal(&FSYNC, 1.2)])
     };
     let many = dense("10,000 edits in one file", size(5) << 20, size(10_000));
     let most = dense("100,000 edits in one file", size(10) << 20, size(100_000));
@@ -150,7 +151,7 @@ fn by_kind(size: impl Fn(usize) -> usize) -> Vec<Row> {
         tree.insert(last.clone(), corpus::source(&mut Chance::new(2), 4000, "nothing", 1));
     }
     let goals = vec![goal(&GIT, 0.5)];
-    let who = vec![TX, GIT, READ, EVERY_CALL_REFUSED, UNDERSTOOD];
+    let who = vec![TX, GIT, READ, EVERY_CALL_REFUSED, UNDERSTOOD_REFUSED];
     let failing = Row { fails: true, rounds: 15, ..row("a last edit that fails", (tree, job), who, goals) };
 
     let tree = corpus::sources(size(20_000), OLD, 10);
