@@ -3,6 +3,7 @@
 //! They are in chunks, each with its length and its line feeds: a change of one place looks at the chunks, and moves the
 //! pieces of one of them, however many there are.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::Span;
@@ -67,6 +68,8 @@ pub(super) struct PieceList {
     len: usize,
     feeds: usize,
     base_len: usize,
+    /// The chunk that was found last: the next one sought is often near.
+    last: Cell<PiecePlace>,
 }
 
 impl PieceList {
@@ -96,7 +99,7 @@ impl PieceList {
 
     /// All pieces.
     pub(super) fn iter(&self) -> impl Iterator<Item = PlacedPiece> {
-        self.after(|_, _, _| false)
+        PiecePlace::default().pieces(&self.chunks)
     }
 
     /// The pieces from the one that contains the byte at `at`.
@@ -124,15 +127,21 @@ impl PieceList {
         self.chunk(is_before).pieces(&self.chunks)
     }
 
-    /// The first chunk that `is_before` says no to. It receives the end of each, and the number of line feeds up to there.
+    /// The first chunk that `is_before` says no to. It receives the end of each, and the number of line feeds up to there. What
+    /// it says yes to comes first, but for chunks without a piece of the base.
     fn chunk(&self, is_before: impl Fn(&Chunk, usize, usize) -> bool) -> PiecePlace {
-        let mut place = PiecePlace { chunk: 0, piece: 0, at: 0, feeds: 0 };
+        let last = self.last.get();
+        let before = last.chunk.checked_sub(1).and_then(|before| self.chunks.get(before));
+        let goes_on = before.is_some_and(|chunk| chunk.base_end > 0 && is_before(chunk, last.at, last.feeds));
+        let mut place = if goes_on { last } else { PiecePlace::default() };
         while let Some(chunk) = self.chunks.get(place.chunk)
             && is_before(chunk, place.at + chunk.len, place.feeds + chunk.feeds)
         {
             (place.at, place.feeds) = (place.at + chunk.len, place.feeds + chunk.feeds);
             place.chunk += 1;
         }
+        // Changes begin at a place that was found like this: what is in front of the last one stays as it is.
+        self.last.set(place);
         place
     }
 
@@ -214,7 +223,7 @@ impl Chunk {
 }
 
 /// A place between pieces.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct PiecePlace {
     /// The index of the chunk, and of the piece in it.
     chunk: usize,

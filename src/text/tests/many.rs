@@ -103,6 +103,30 @@ fn texts_of_many_edits_are_found_in_what_others_inserted() {
     assert!(edited.splices.apply(&base) == expected);
 }
 
+/// The places of thousands of pieces, forwards, backwards and in no order, are those of a text that is walked through.
+#[test]
+fn lines_are_told_right_among_thousands_of_pieces() {
+    const LINES: usize = 3_001;
+    let old = |line: usize| format!("{line:04}: {}\n", "some words to make it long enough".repeat(2));
+    for stride in [1, LINES - 1, 1_009] {
+        let mut lines: Vec<String> = (0..LINES).map(old).collect();
+        let base = lines.concat();
+        let mut edits = Vec::new();
+        let mut expected = Vec::new();
+        for step in 0..LINES {
+            let line = step * stride % LINES;
+            let new = ["", "new\n", "two\nlines\n", "no break"][line % 4];
+            edits.push(super::once(&lines[line], new));
+            expected.push(1 + lines[..line].iter().map(|line| line.matches('\n').count()).sum::<usize>());
+            new.clone_into(&mut lines[line]);
+        }
+        let edited = edit(base.as_bytes(), &edits).unwrap();
+        assert!(edited.splices.apply(base.as_bytes()) == lines.concat().into_bytes(), "every {stride}th");
+        let told: Vec<_> = edited.applied.iter().flat_map(|applied| applied.lines.clone()).collect();
+        assert_eq!(told, expected, "every {stride}th");
+    }
+}
+
 /// An edit by line and character: the line and the character of both ends, in sixteenths of what there is.
 type SpanChoice = (u16, u16, u16, u16, bool);
 
