@@ -89,9 +89,11 @@ pub(super) fn unreadable(state: &StateFolder) -> Result<Vec<PathBuf>> {
     let mut unreadable = Vec::new();
     for id in list_ids(&state.workspace, &section)? {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
-        // One that stores nothing yet is being staged, and is swept if that ended early.
-        let stores = state.workspace.stat(Name::new(&folder, FILE_NAME))?.is_some();
-        if stores && read(&state.workspace, &folder, &id)?.is_none() {
+        // One that stores nothing yet is being staged, and is swept if that ended early. It may be stored, or go, in between: so
+        // this is looked at twice.
+        let stores = || state.workspace.stat(Name::new(&folder, FILE_NAME));
+        let is_unreadable = || Ok::<_, Error>(read(&state.workspace, &folder, &id)?.is_none() && stores()?.is_some());
+        if is_unreadable()? && is_unreadable()? {
             unreadable.push(section.path().join(id));
         }
     }
