@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use txedit::{Anchor, Change, Edit, FileRequest, PathRule};
 
 use crate::Result;
 
@@ -39,6 +40,20 @@ impl Job {
             after.insert(file.clone(), self.apply(&tree[file]));
         }
         after
+    }
+
+    /// The job of such a [request](Self::request), read and checked as `txedit` does it.
+    pub(crate) fn of_request(text: &[u8]) -> Result<Self> {
+        let request = txedit::wire::parse(text)?.into_request(PathRule::AbsoluteOrRelative)?;
+        let Some(FileRequest { change: Change::Edit { edits, .. }, .. }) = request.files.first() else {
+            return Err("a request without edits".into());
+        };
+        let pair = |edit: &Edit| {
+            let Anchor::Text { text, .. } = &edit.anchor else { return Err("an edit without a text".into()) };
+            Ok([text, &edit.replacement].map(|text| String::from_utf8_lossy(text).into_owned()).into())
+        };
+        let pairs = edits.iter().map(pair).collect::<Result<_>>()?;
+        Ok(Self { files: request.files.iter().map(|file| file.path.to_path_buf()).collect(), pairs, once: true })
     }
 
     /// As a request.

@@ -13,10 +13,7 @@ use rustix::fs::{
     syncfs,
 };
 
-use txedit::{Anchor, Change, Edit, FileRequest, PathRule};
-
 use crate::Result;
-use crate::corpus::Job;
 use crate::promised::{DONE, EACH, FOLDER, HISTORY, NAMED, NEW, check, make_durable, slot_of};
 
 /// The folder of the transaction while it is made.
@@ -82,20 +79,6 @@ pub(crate) fn commit(files: &[&Path], content: impl Fn(&[u8]) -> Vec<u8>, number
         drop(fs::symlink_metadata(name));
     }
     Ok(())
-}
-
-/// The job of a request with the same edits in each file, which is read and checked as `txedit` does it.
-pub(crate) fn understand(request: &Path) -> Result<Job> {
-    let request = txedit::wire::parse(&fs::read(request)?)?.into_request(PathRule::AbsoluteOrRelative)?;
-    let [FileRequest { change: Change::Edit { edits, .. }, .. }, ..] = &request.files[..] else {
-        return Err("a request without edits".into());
-    };
-    let pair = |edit: &Edit| {
-        let Anchor::Text { text, .. } = &edit.anchor else { return Err("an edit without a text".into()) };
-        Ok([text, &edit.replacement].map(|text| String::from_utf8_lossy(text).into_owned()).into())
-    };
-    let pairs = edits.iter().map(pair).collect::<Result<_>>()?;
-    Ok(Job { files: request.files.iter().map(|file| file.path.to_path_buf()).collect(), pairs, once: true })
 }
 
 /// Reads and searches all of them, under locks, as a request is refused whose last edit does not fit.

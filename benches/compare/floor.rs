@@ -10,26 +10,17 @@ use crate::corpus::{Job, replace};
 use crate::promised::{self, Moves};
 use crate::{Result, every_call, layers, mcp_floor};
 
-/// `floor HOW JOB`, in the tree.
+/// `floor HOW JOB`, in the tree; of those that are to understand it, the job is a request.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let [how, rest @ ..] = arguments else { return Err("floor HOW JOB".into()) };
     match how.as_str() {
         "serve" => return serve(replace_file),
         "serve what is promised" => return serve_promised(),
         "serve every call" => return mcp_floor::serve(),
-        "understood" | "understood, refused" => {
-            let job = every_call::understand(Path::new(rest.first().ok_or("floor HOW REQUEST")?))?;
-            let (files, content) = (files(&job), |old: &[u8]| job.apply(old));
-            let is_refused = how.ends_with("refused");
-            return if is_refused {
-                every_call::refuse(&files, content)
-            } else {
-                every_call::commit(&files, content, 1)
-            };
-        }
         _ => {}
     }
-    let job: Job = serde_json::from_slice(&fs::read(rest.first().ok_or("floor HOW JOB")?)?)?;
+    let paper = fs::read(rest.first().ok_or("floor HOW JOB")?)?;
+    let job = if how.starts_with("understood") { Job::of_request(&paper)? } else { serde_json::from_slice(&paper)? };
     match how.as_str() {
         "read" => read(&job),
         "write" => write_in_place(&job),
@@ -37,8 +28,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "syncfs twice" => stage(&job).and_then(|()| sync()).and_then(|()| name(&job)).and_then(|()| sync()),
         "promised" => commit(&job, Moves::Exchange),
         "promised step by step" => commit(&job, Moves::StepByStep),
-        "every call" => every_call::commit(&files(&job), |old| job.apply(old), 1),
-        "every call, refused" => every_call::refuse(&files(&job), |old| job.apply(old)),
+        "every call" | "understood" => every_call::commit(&files(&job), |old| job.apply(old), 1),
+        "every call, refused" | "understood, refused" => every_call::refuse(&files(&job), |old| job.apply(old)),
         "syncfs" => rename(&job).and_then(|()| sync()),
         "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
         "fstx" => layers::fstx(&job),

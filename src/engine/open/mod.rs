@@ -318,11 +318,12 @@ fn request_of(opened: &OpenedFolder, entries: Vec<StagedEntry>) -> Request {
     Request { files: files_of(entries), label: opened.stored.label.clone(), ..Request::default() }
 }
 
-/// Warnings about what is where open transactions are, and is none.
+/// A warning about each open transaction that cannot be read.
 pub(super) fn told_of_unreadable(state: &StateFolder) -> Result<Vec<String>> {
     let told = |path: PathBuf| {
         format!(
-            "{} cannot be read as an open transaction, so that what was staged in it cannot be committed: delete it",
+            "{} cannot be read as an open transaction: it is damaged, a copy, or of another version; unless that version is to \
+             commit it, delete it",
             shown(&path)
         )
     };
